@@ -161,15 +161,14 @@ def test_a_missing_extra_is_named_before_the_fit(
     assert 'pip install "rkhs[onnx]"' in capsys.readouterr().err
 
 
-def test_a_disk_without_room_is_found_before_the_fit(
+def test_a_full_disk_is_found_before_the_fit(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rkhs.KernelPCA, "fit", lambda *_, **__: pytest.fail("the fit began"))
     usage = namedtuple("usage", "total used free")
-    # 12 rows: 192 bytes of codes, and 288 of the rows in the model.
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1000, 0, 600))
     assert run(*FIT, "-o", "new.rkhs", "--codes", "new.csv") == 2
-    assert "--codes new.csv: expected space for 672 B" in capsys.readouterr().err
+    assert "-o new.rkhs: expected space on its disk; got 600 B" in capsys.readouterr().err
 
 
 def test_codes_alone_are_enough(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

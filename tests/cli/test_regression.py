@@ -309,7 +309,10 @@ def test_gram_matrices_and_rows_without_names(folder: Path, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out)["held-out error"] == pytest.approx((-plain.best_score_) ** 0.5)
 
 
-@pytest.mark.parametrize("words", [(), ("--kernel", "tanimoto"), ("--fingerprint", "morgan"), ("--robust",)])
+@pytest.mark.parametrize(
+    "words",
+    [(), ("--kernel", "tanimoto", "--set", "center=True"), ("--fingerprint", "morgan"), ("--robust",)],
+)
 def test_a_column_beside_smiles(folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
     pytest.importorskip("rdkit", reason="fingerprints need the extra 'chem'")
     smiles = ["C" * i + end for i in range(1, 8) for end in ("O", "N")]
@@ -534,7 +537,7 @@ def test_a_row_that_decides_the_fit_is_named_with_what_leaves_it_out(
     assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs", "--leave-out", "18"]) == 0
     assert "squared error:" not in capsys.readouterr().out
     assert main(["report", "homes.csv", "--predict", "price"]) == 0
-    assert "% of the squared error comes from 18: if wrong, fit with --robust." in capsys.readouterr().out
+    assert "% of the squared error: if it is wrong, pass --robust or --leave-out 18." in capsys.readouterr().out
 
 
 def test_the_logarithm_of_a_target_over_decades_is_fitted_as_printed(

@@ -64,8 +64,6 @@ def _kernels(
     """The kernels that are given, or that fit the kind of the data."""
     from rkhs.cli.expressions import parse_kernel
 
-    if args.kernel is not None and data.kind == "gram":
-        raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
     kernel = defaults.get("kernel", default_kernel(data)) if args.kernel is None else parse_kernel(args.kernel)
     if isinstance(kernel, kernels.MixedTable) and data.kind not in ("table", "vectors"):
         raise InputError(f"--kernel {args.kernel} compares rows of tables; got {data.kind}; leave it out")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,8 @@ from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
-from rkhs.cli.inputs import named_columns, user_errors
-from rkhs.cli.outputs import plan_predictor, write_model
+from rkhs.cli.inputs import named_columns, quiet, user_errors
+from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.summaries import little_sentence, print_result
 from rkhs.cli.targets import alike_spellings, item_classes, read_column_of, read_with_values, values_of_column
 from rkhs.data.columns import listed
@@ -37,8 +36,7 @@ def names_classes(args: argparse.Namespace) -> bool:
     classes = item_classes(args)
     if classes is not None or not (args.labels or has_columns(args.input)):
         return classes is not None and classes.dtype.kind != "f"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # said where the column is read for the fit
+    with quiet():  # said where the column is read for the fit
         return _holds_classes(read_column_of(args, named[0], "--predict"), named[0], args.drop_rare or 1)
 
 
@@ -51,13 +49,12 @@ def _holds_classes(values: np.ndarray, name: str | int, least: int) -> bool:
 
 def fit_classifier(args: argparse.Namespace) -> None:
     """Fit codes to all rows, a classifier to those with a class, score it by cross-validation, and write both."""
-    outputs = plan_predictor(args, ("loss", "robust", "trim"), " of a class")
+    refuse_with_predict(args, ("loss", "robust", "trim"), " of a class")
     name = named_columns(args.predict)[0]
     data, given = read_with_values(args, name, "--predict")
     y = _without_rare(given, args.drop_rare or 1)
     known = np.array([value is not None for value in y.tolist()])
     counts = _counted(y[known].tolist(), name)
-    outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
     width = data.X.shape[1] if data.X.ndim == 2 else _COMPONENTS
     with user_errors():
         estimator = build_estimator(args, data, defaults={"n_components": min(_COMPONENTS, width)})
@@ -68,7 +65,9 @@ def fit_classifier(args: argparse.Namespace) -> None:
             if args.groups is None
             else values_of_column(args, args.groups, "--groups", data)
         )
-        _refuse_one_group(args, together[known])
+        if len(set(together[known].tolist())) < 2:
+            what = "rows that differ" if args.groups is None else f"two groups in --groups {args.groups}"
+            raise InputError(f"--predict expects {what} among the rows with a class, to measure its accuracy; got one")
         score = _cross_validated(codes[known], classes, together[known], args.seed or 0)
         head = evaluation.SmoothClassifier().fit(codes[known], classes)
     facts = {
@@ -114,12 +113,6 @@ def _counted(classes: list[str], name: str | int) -> Counter[str]:
     return counts
 
 
-def _refuse_one_group(args: argparse.Namespace, groups: np.ndarray) -> None:
-    if len(set(groups.tolist())) < 2:
-        what = "rows that differ" if args.groups is None else f"two groups in --groups {args.groups}"
-        raise InputError(f"--predict expects {what} among the rows with a class, to measure its accuracy; got one")
-
-
 def _copies(estimator: estimators.KernelEstimator, data: Dataset, y: np.ndarray) -> np.ndarray:
     """A number for each row: copies, which the kernel cannot distinguish, have the number of the first."""
     import torch
@@ -141,8 +134,7 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
 
     folds = min(_FOLDS, len(set(groups.tolist())), *Counter(y.tolist()).values())
     hits = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # copies leave a part without a class
+    with quiet():  # copies leave a part without a class
         for repeat in range(_REPEATS):
             cut = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + repeat)
             for train, test in cut.split(codes, y, groups):
@@ -158,11 +150,6 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
     }
 
 
-def _hardly(facts: dict[str, Any]) -> bool:
-    """Whether the accuracy is that of the most common class, up to its standard error."""
-    return bool(facts["accuracy"] - facts["standard error"] <= facts["accuracy of the most common class"])
-
-
 def _summary(facts: dict[str, Any]) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
     counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
@@ -170,6 +157,7 @@ def _summary(facts: dict[str, Any]) -> list[str]:
     dropped = [f"{label} ({count})" for label, count in facts["classes dropped"].items()]
     gaps, folds = facts["rows without a class"], facts["folds"]
     why = f"the rarest class has {folds} rows" if folds in counts.values() else f"there are {folds} groups"
+    hardly = facts["accuracy"] - facts["standard error"] <= facts["accuracy of the most common class"]
     measured = f"It was measured on {folds} folds, because {why}; "
     return [
         f"{facts['class']}: {n} items, codes of {facts['components']} components ({facts['seconds']:.1f} s)",
@@ -178,7 +166,7 @@ def _summary(facts: dict[str, Any]) -> list[str]:
         f"cross-validated accuracy: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
         f"{folds} parts, {_REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
-        *([little_sentence("the most common class")] if _hardly(facts) else []),
+        *([little_sentence("the most common class")] if hardly else []),
         *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
         *([f"{measured}the model has them all."] if folds < _FOLDS else []),
         f"Codes were made from all rows, without {name}. The accuracy is for rows like those whose {name} is known.",

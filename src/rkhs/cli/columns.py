@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError
-from rkhs.cli.options import as_command, named_columns, with_values
+from rkhs.cli.options import as_command, mended
 from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags
-from rkhs.data import Dataset
 from rkhs.data.columns import (
     COPIES,
     TENFOLD,
@@ -33,6 +32,7 @@ from rkhs.data.columns import (
     spreads,
     wants_scaling,
 )
+from rkhs.data.dataset import Dataset, titles_of
 from rkhs.data.formats import is_table
 from rkhs.data.molecule_files import molecule_remarks
 
@@ -90,10 +90,6 @@ def _in_memory(data: Dataset) -> bool:
     return data.kind == "vectors" and hasattr(data.X, "std")
 
 
-def _names(data: Dataset) -> Sequence[str]:
-    return data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
-
-
 def _unequal(times: np.ndarray | None) -> bool:
     """Whether curves have times that are not equally spaced."""
     return times is not None and not np.allclose(np.diff(times), np.diff(times).mean(), rtol=1e-3)
@@ -125,7 +121,7 @@ def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> li
         return [_filling_sentence(data), *column_notes(data)]
     if not _in_memory(data):
         return column_notes(data)  # the kernel of mixed tables divides each column by its own spread
-    names = _names(data)
+    names = titles_of(data)
     found, notes = spreads(data.X), []
     scaled = getattr(estimator, "columns", "raw") == "scaled"
     if found is not None and (scaled or (found.ratio > TENFOLD and not share_a_unit(data.X))):
@@ -156,7 +152,7 @@ def _filling_sentence(data: Dataset) -> str:
 
 def _most_texts_first(data: Dataset) -> list[str]:
     """Names of the columns of texts, those of most different ones first, and how many these are where they are many."""
-    different = {name: {*filter(_is_text, cells)} for name, cells in zip(_names(data), data.X.T, strict=True)}
+    different = {name: {*filter(_is_text, cells)} for name, cells in zip(titles_of(data), data.X.T, strict=True)}
     counts = sorted(((len(texts), name) for name, texts in different.items()), key=lambda pair: -pair[0])
     return [f"{name} with {count}" if count > _MANY_CLASSES else name for count, name in counts if count]
 
@@ -181,9 +177,9 @@ def _notes_of_columns(data: Dataset) -> list[str]:
     if not (_in_memory(data) or data.kind == "table") or not is_table(data.source):
         return []
     if data.kind == "vectors" and share_a_unit(data.X):
-        return _remarks(data, curve_remarks(data.X, _names(data)))
+        return _remarks(data, curve_remarks(data.X, titles_of(data)))
     rows = data.row_names or [*map("row {}".format, data.row_numbers)]
-    return _remarks(data, column_remarks(data.X, _names(data), data.dates, rows))
+    return _remarks(data, column_remarks(data.X, titles_of(data), data.dates, rows))
 
 
 def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
@@ -199,7 +195,7 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
 
 def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
     """The flag for a first column of texts that may name the rows, which leaves those to be left out."""
-    first = _names(data)[0]
+    first = titles_of(data)[0]
     if data.row_names is not None or first not in names or not _is_text(data.X[0, 0]):
         return []
     del names[first]
@@ -220,11 +216,9 @@ def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
 
 def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> str:
     """The command that compares windows of this many rows, without columns of texts."""
-    words = with_values(args.words, "--window", [length])
-    texts = [name for name, cells in zip(_names(data), data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
-    if texts and args.columns is None:
-        words = with_values(words, "--drop-columns", [*named_columns(args.drop_columns), *texts])
-    return f"; this command compares windows:{as_command(words)}"
+    texts = [name for name, cells in zip(titles_of(data), data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
+    dropped = {"drop_columns": texts} if texts and args.columns is None else {}
+    return f"; this command compares windows:{as_command(mended(args, {'window': length} | dropped).words)}"
 
 
 def _order_note(data: Dataset) -> tuple[str, int] | None:
@@ -254,7 +248,7 @@ def _series_note(data: Dataset) -> tuple[str, int] | None:
     """What is said of rows that are times of one series, as dates at mostly equal steps say, and rows of a window."""
     if not data.dates or len(data.X) < _LONG:
         return None
-    names = list(_names(data))
+    names = list(titles_of(data))
     days = {j: as_numbers(data.X[:, [j]])[:, 0] for j in map(names.index, data.dates)}
     if not (positions := clock(days)):
         return None

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rkhs import evaluation, kernels
-from rkhs._core.errors import InputError
+from rkhs import estimators, evaluation, kernels
+from rkhs._core.errors import InputError, quote
 from rkhs.cli.columns import column_notes, warn_of_series
-from rkhs.cli.inputs import read_input, user_errors
+from rkhs.cli.inputs import changed, diag_options, read_for_model, read_input, user_errors
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, flags_in, refuse_flags
-from rkhs.cli.outputs import Outputs
-from rkhs.cli.rebuilding import OF_MODELS, compare_models
-from rkhs.cli.summaries import print_result
+from rkhs.cli.outputs import TABLES, Outputs, check_diagonal, read_model_file
+from rkhs.cli.robust import outlier_sentence
+from rkhs.cli.rows import write_number_parts
+from rkhs.cli.summaries import print_result, table_lines
 from rkhs.cli.targets import read_targets, read_with_values, values_of_column, with_groups
 
 if TYPE_CHECKING:
@@ -41,6 +42,13 @@ whose target is empty help to make the codes.
 With --model the errors of saved models on the rows are compared. They are unbiased on rows that no model was
 fitted to."""
 
+_OF_MODELS = """
+how well models rebuild the rows (--model):
+--space {auto,input,feature} [auto]  measure distances between vectors or between features (default: what the
+    model rebuilds)
+--diag VALUE  k(x, x) of the rows, for a Gram model
+--top-k K,K,...  also how often decoding the code of a row ranks the row among the best K rows of the file
+--errors FILE  write the errors, one column for each model (.csv, .xlsx, .parquet or .npy)"""
 OPTIONS = f"""
 INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
 --predict COLUMN  column of the file that holds what to predict
@@ -53,7 +61,7 @@ INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
 --groups COLUMN  column of labels of rows, such as persons: rows with one label stay on one side of a split
 --few-labels N  learners see the targets of N rows of a split only; codes are learned from all of them in any case
 --at-most N [2000]  largest number of rows used, drawn at random (default %(default)s)
---seed N [0]  seed of the splits and of all random numbers (default %(default)s){JSON}{OF_MODELS}{MODEL}{INPUT}"""
+--seed N [0]  seed of the splits and of all random numbers (default %(default)s){JSON}{_OF_MODELS}{MODEL}{INPUT}"""
 _OF_TARGETS = ("predict", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel", "groups", "labels")
 
 
@@ -61,14 +69,14 @@ def run(args: argparse.Namespace) -> None:
     """Run the comparison, print its table and the conclusion."""
     if args.model:
         refuse_flags(args, _OF_TARGETS, "is for a target; a saved model has its settings; leave it out")
-        compare_models(args)
+        _compare_models(args)
         return
     if args.predict is None and args.targets is None:
         raise InputError(
             "rkhs compare predicts a column from the others: name it with --predict COLUMN, or a file of values with "
             "--targets FILE; to measure how well models rebuild the rows, name them with --model MODEL"
         )
-    refuse_flags(args, flags_in(OF_MODELS + MODEL), "is for --model, not for a target; leave it out")
+    refuse_flags(args, flags_in(_OF_MODELS + MODEL), "is for --model, not for a target; leave it out")
     Outputs(("INPUT", args.input), ("--targets", args.targets), ("--labels", args.labels))
     args = with_groups(args)
     data, y = _read(args)
@@ -137,16 +145,7 @@ def _scores(found: evaluation.CodeComparison, n_splits: int) -> list[str]:
         rows = [row for row in found.rows if row.method == name]
         cells = "".join(f"{f'{row.mean:.3f} +- {row.error:.3f}':>18}" for row in rows)
         lines.append(f"{name:<16}{cells}{rows[0].seconds:>10.2f}")
-    return [*lines, found.verdict, _more_splits_note(n_splits)]
-
-
-def _more_splits_note(n_splits: int) -> str:
-    """What four times as many splits would add."""
-    from rkhs.evaluation.comparison import split_share
-
-    more = 4 * n_splits
-    smaller = 100.0 * (1.0 - split_share(more) / split_share(n_splits))
-    return f"--splits {more} takes four times as long; standard errors are then about {smaller:.0f} % smaller"
+    return [*lines, found.verdict]
 
 
 def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
@@ -167,8 +166,6 @@ def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
 
 def _as_matrix(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:
     """Rows of numbers and their kind; items without columns become the Gram matrix of their kernel."""
-    if data.kind == "gram" and kernel != "auto":
-        raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
     if data.kind == "table":
         return data.X, "mixed"
     kinds = {"vectors": "table", "molecules": "fingerprints", "curves": "series", "gram": "gram"}
@@ -176,3 +173,64 @@ def _as_matrix(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:
         return np.asarray(data.X, dtype=float), kinds[data.kind]
     chosen = kernels.as_kernel(default_kernel(data) if kernel == "auto" else kernel)
     return np.asarray(chosen(chosen.read(list(data.X)))), "gram"
+
+
+def _compare_models(args: argparse.Namespace) -> None:
+    """Measure and print a table."""
+    Outputs(("INPUT", args.input), *(("--model", path) for path in args.model)).add("--errors", args.errors, TABLES)
+    read, errors, rows, outlier_note = zip(*(_measured(args, path) for path in args.model), strict=True)
+    data, notes = read[-1], list(filter(None, outlier_note))
+    if args.errors is not None:
+        titles = [f"error{i}" for i in range(len(errors))]
+        write_number_parts(args.errors, [(np.stack(errors, axis=1), data)], titles, numbered=True)
+    facts = {"input": args.input, "rows": len(data.row_numbers), "models": rows, "errors": args.errors}
+    lines = [f"{args.input}: {len(data.row_numbers)} rows", *table_lines(list(map(_texts, rows)))]
+    if len({row["space"] for row in rows}) > 1:
+        lines.append("note: the models are measured in several spaces; --space feature or input makes them comparable")
+    print_result(args, facts | ({"stand apart": notes} if notes else {}), [*lines, *notes])
+
+
+def _measured(args: argparse.Namespace, path: str) -> tuple[Dataset, np.ndarray, dict[str, Any], str]:
+    """The file as a model reads it, the errors of its rows, a row of the table, and which rows stand apart."""
+    first = path == args.model[0]  # whose --sha256 is given
+    file = read_model_file(changed(args, model=path, sha256=args.sha256 if first else None))
+    data = read_for_model(args, args.input, file.estimator, file.notes)
+    # Reals between the bits of a fingerprint mean nothing.
+    space = "feature" if args.space == "auto" and data.kind == "molecules" else args.space
+    check_diagonal(args, file.estimator)
+    with user_errors():
+        found = evaluation.reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
+        row = _row(path, file.estimator, found) | _top(args, file.estimator, data.items)
+    outlier_note = outlier_sentence(found.errors, file.notes["robust"], data) if "robust" in file.notes else ""
+    named = f"{path}: " if outlier_note and len(args.model) > 1 else ""
+    return data, found.errors, row, named + outlier_note
+
+
+def _texts(row: dict[str, Any]) -> dict[str, str]:
+    shares = ("variance rebuilt", "top ")
+    forms = {name: "{:.1%}" if name.startswith(shares) else "{:.5g}" for name in row}
+    return {name: forms[name].format(value) if isinstance(value, float) else str(value) for name, value in row.items()}
+
+
+def _top(args: argparse.Namespace, model: estimators.KernelEstimator, X: Any) -> dict[str, float]:
+    """Shares of rows among the best k, a column each."""
+    if args.top_k is None:
+        return {}
+    parts = args.top_k.split(",")
+    ks = [int(part) for part in parts if part.strip().isdecimal()]
+    if len(ks) < len(parts) or 0 in ks:
+        raise InputError(f"--top-k must be whole numbers from 1, with commas between; got {quote(args.top_k)}")
+    top = evaluation.decoding_quality(model, X, ks=ks, **diag_options(args, model)).top
+    return {f"top {k}": float(share) for k, share in top.items()}
+
+
+def _row(path: str, model: estimators.KernelEstimator, found: Any) -> dict[str, Any]:
+    return {
+        "model": path,
+        "class": type(model).__name__,
+        "components": model.codes_.shape[1],
+        "space": found.space,
+        "mean error": float(found.errors.mean()),
+        "median error": float(np.median(found.errors)),
+        "variance rebuilt": float(found.share),
+    }

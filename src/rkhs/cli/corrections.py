@@ -5,34 +5,21 @@ from __future__ import annotations
 import argparse
 import shlex
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from rkhs._core.errors import InputError, quote, warn
-from rkhs.cli.options import (
-    DROP,
-    INPUT,
-    MIXED,
-    advised,
-    as_command,
-    changed,
-    declare,
-    named_columns,
-    with_flag,
-    with_values,
-)
+from rkhs.cli.options import as_command, mended
 from rkhs.data import Dataset, read_items
 from rkhs.data.columns import identifier
 from rkhs.data.dataset import listed
-from rkhs.data.known_columns import reading_advice
+from rkhs.data.known_columns import reading_advice as reading_advice
 from rkhs.data.mixed import MOST_TEXTS, OF_MIXED, read_mixed
 from rkhs.data.molecule_files import flat_smiles
 from rkhs.data.text import (
     Doubtful,
     FewWords,
-    ListedNumbers,
-    Measurements,
     Mendable,
     MixedCells,
     are_smiles,
@@ -61,8 +48,7 @@ def read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> 
             raise
         if getattr(args, "transpose", False):  # of which the rows with gaps are left out
             return read_texts(args, path, None, options)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             data, what = _mixed_table(args, path, options, known=bool(error.texts))
         if data is None or not all(_in_order(column.tolist()) for column in data.X.T):
             raise corrected(args, path, options, what or error.what) from error
@@ -83,8 +69,6 @@ def _mixed_table(
     """A table of texts and gaps; None, and the reason, unless it is known of all columns, where cells are in doubt."""
     try:
         return read_mixed(path, **options), ""
-    except ListedNumbers as several:
-        raise InputError(f"{several}{without(args, several.columns, 'leaves them out')}") from several
     except FewWords as few:
         return None, str(few)
     except MixedCells as strays:
@@ -101,39 +85,22 @@ def read_texts(args: argparse.Namespace, path: str, kinds: list[str] | None, opt
         raise corrected(args, path, options, str(error)) from error
 
 
-def without(args: argparse.Namespace, names: Sequence[str], does: str) -> str:
-    """The command that leaves columns out, with those left out already, and what it does; nothing for no names."""
-    dropped = [*named_columns(getattr(args, "drop_columns", None)), *names]
-    return f"; this command {does}:{with_flag(args.words, '--drop-columns', dropped)}" if names else ""
-
-
-def corrected(args: argparse.Namespace, path: str, options: dict[str, Any], what: str) -> Corrected:
-    """The command that reads a table of texts, gaps and strays: its molecules, or all but columns of unique texts."""
+def corrected(args: argparse.Namespace, path: str, options: dict[str, Any], what: str) -> Mendable:
+    """The options that read a table of texts, gaps and strays: its molecules, or all but columns of unique texts."""
     advice = reading_advice(path, options)
     with quiet():
         data = read_mixed(path, stray="gap", **options | advice)
-    dropped = _out_of_order(data, [*args.words, "--mixed"])
+    dropped = _out_of_order(data, args.words)
     if (smiles := _only_smiles(dropped)) and hasattr(args, "smiles"):
-        more = ["--smiles", smiles, *["--skip-bad-smiles"] * ("" in flat_smiles(dropped[smiles]))]
-        return Corrected(
-            f"{path}: column {quote(smiles)} holds SMILES: pass --smiles {quote(smiles)}", [*args.words, *more]
-        )
-    named = [name for name, cells in dropped.items() if _names_rows(data, name, cells)][:1]
-    for name in named:
-        del dropped[name]
-        what = f"{what}; --index-column {shlex.quote(name)} names the rows by it, and takes names that repeat"
-    more = [word for name in named for word in ("--index-column", name)]
-    more += ["--drop-columns", ",".join(dropped)] * (len(dropped) > 0 and "--drop-columns" not in args.words)
-    mixed = ["--mixed"] * ("--mixed" not in args.words and not getattr(args, "transpose", False))
-    return Corrected(what, [*advised(args.words, advice), *mixed, *more])
-
-
-def with_advice(
-    args: argparse.Namespace, path: str, options: dict[str, Any], found: Measurements
-) -> argparse.Namespace:
-    """The arguments, and their words, that read all numbers with a unit, these found ones too."""
-    advice = reading_advice(path, options, found)
-    return changed(args, words=advised(args.words, advice), **advice)
+        bad = "" in flat_smiles(dropped[smiles])
+        what = f"{path}: column {quote(smiles)} holds SMILES: pass --smiles {quote(smiles)}"
+        return Mendable(what, smiles=smiles, skip_bad_smiles=bad)
+    named = next((name for name, cells in dropped.items() if _names_rows(data, name, cells)), None)
+    if named is not None:
+        del dropped[named]
+        what = f"{what}; --index-column {shlex.quote(named)} names the rows by it, and takes names that repeat"
+    mixed = "--mixed" not in args.words and not getattr(args, "transpose", False)
+    return Mendable(what, **advice, mixed=mixed, index_column=named, drop_columns=[*dropped])
 
 
 def in_one_command(
@@ -143,41 +110,27 @@ def in_one_command(
     titles: Callable[[argparse.Namespace], Sequence[str]],
 ) -> InputError:
     """The error of a file with the command that mends all that is wrong in it, without columns that a second lacks."""
-    words = found = _words_of(error, args)
-    what = str(error).partition("; this command ")[0]
-    for _ in range(_ROUNDS if found else 0):
-        words, args = found, _with_words(args, found)
+    first, what, words = error, str(error), args.words
+    for _ in range(_ROUNDS):
+        if not isinstance(error, Mendable):
+            break
+        args = mended(args, error.options)
         try:
             with quiet():
                 known = read(args)
         except InputError as more:
-            if not (found := _words_of(more, args)):
-                break
+            error = more
         else:
             if lacking := _lacking(known, titles(args)):
-                words = with_values(words, "--drop-columns", [*named_columns(args.drop_columns), *lacking])
+                args = mended(args, {"drop_columns": lacking})
                 what = f"{what}; {args.new} lacks {listed([*map(quote, lacking)])}"
             break
-    return Corrected(what, words) if words else error
+    return first if args.words == words else Corrected(what, args.words)
 
 
 def _lacking(known: Dataset, titles: Sequence[str]) -> list[str]:
     """Columns of a file that another one with titles has not."""
     return [name for name in known.column_names or () if titles and name not in titles]
-
-
-def _words_of(error: InputError, args: argparse.Namespace) -> list[str]:
-    """The words of the command that an error about reading a file prints; none without one."""
-    if isinstance(error, Corrected):
-        return list(error.words)
-    return advised(args.words, error.options) if isinstance(error, Mendable) else []
-
-
-def _with_words(args: argparse.Namespace, words: Sequence[str]) -> argparse.Namespace:
-    """The arguments with the options of reading that the words of a command have."""
-    parser = argparse.ArgumentParser(add_help=False)
-    declare(parser, MIXED + DROP + INPUT)
-    return parser.parse_known_args(words, changed(args, words=words, missing=None))[0]
 
 
 def warn_of_identifiers(args: argparse.Namespace, data: Dataset) -> None:
@@ -197,12 +150,9 @@ def warn_of_dates(data: Dataset) -> None:
         warn(Doubtful(f"{what}, and counted as any column", "leaves them out of the distances", drop_columns=dropped))
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
+def quiet() -> AbstractContextManager[Any]:
     """Reading that is tried gives no warnings: they come when the command is run."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield
+    return warnings.catch_warnings(action="ignore", category=UserWarning)
 
 
 def _only_smiles(columns: dict[str, Any]) -> str:
@@ -224,10 +174,7 @@ def _out_of_order(data: Dataset, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _in_order(cells: list[Any]) -> bool:
-    """Whether a column holds no texts, or such as repeat: no names, no molecules and no number that was mistyped.
-
-    Of a few different texts some may look like numbers, as a car's model 500 does.
-    """
+    """Whether a column holds no texts, or such as repeat; of a few different ones some may look like numbers."""
     texts = [cell for cell in cells if isinstance(cell, str)]
     different = set(texts)
     numbers = sum(number_in(cell) is not None for cell in different)

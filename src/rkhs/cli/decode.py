@@ -16,7 +16,7 @@ from rkhs._core.errors import InputError
 from rkhs.cli.inputs import chunks_for_model, diag_options, reading_options, user_errors
 from rkhs.cli.options import FILE, INPUT, MODEL
 from rkhs.cli.outputs import SHEETS, TABLES, Outputs, of_class, read_model_file
-from rkhs.cli.rows import write_numbers
+from rkhs.cli.rows import write_number_parts
 from rkhs.data import Dataset, formats, read_table
 from rkhs.data.layout import find_layout
 from rkhs.data.table_reader import Options, column_titles
@@ -73,7 +73,7 @@ def _write_vectors(args: argparse.Namespace, model: estimators.KernelEstimator, 
         raise InputError(
             f"rows with texts or gaps are written as .csv or .xlsx; got {args.output!r}; change the file name"
         )
-    write_numbers(args.output, vectors, codes, titles)
+    write_number_parts(args.output, [(vectors, codes)], titles)
     print(f"{len(vectors)} {'rows' if vectors.dtype == object else 'vectors'}: {args.output}")
 
 

@@ -17,15 +17,13 @@ from rkhs.cli.options import DROP, ENGINE, INPUT, JSON, KERNEL, LABELS, LOG10, M
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.predictors import fit_predictor
 from rkhs.cli.robust import Fitted, fit_items, plan_robust
-from rkhs.cli.rows import some_rows, write_numbers
+from rkhs.cli.rows import write_number_parts
 from rkhs.cli.summaries import print_result
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
-
-_LANDMARKS = 500  # at least, of an automatic storage
 
 EXAMPLES = """\
 input: tables (.csv, .tsv, .xlsx, .parquet, .npy, .npz; .csv.gz, .feather, .txt), molecules (.smi, .sdf; --smiles
@@ -98,22 +96,18 @@ def run(args: argparse.Namespace) -> None:
     if [args.predict, args.targets] != [None, None]:
         fit_predictor(args)
         return
-    outputs = _plan(args)
+    _plan(args)
     data = open_stream(args) if args.stream else read_input(args, args.input)
     estimator = _estimator(args, data)
     if args.plan:
         _print_plan(args, estimator, data)
         return
-    _check_space(outputs, args, estimator, data)
     with user_errors():
         fitted = fit_items(args, estimator, data, find_rows(args, data) if args.engine == "dask" else None)
     seconds = time.perf_counter() - args.started
     robust = fitted.facts(data)
     _write(args, fitted, data, robust)
-    sentences, of_columns = (
-        fitted.sentences(data),
-        column_sentences(fitted.model, data if fitted.found is None else some_rows(data, fitted.found.inliers)),
-    )
+    sentences, of_columns = fitted.sentences(data), column_sentences(fitted.model, fitted.rows(data))
     facts = _facts(args, fitted.model, data, of_columns) | {"seconds": seconds, "model": args.output}
     facts |= {"codes": args.codes} | ({"robust": sentences[0]} | robust if sentences else {})
     written = {"model": args.output, "codes": args.codes, "scores": args.scores}
@@ -153,7 +147,8 @@ def _print_plan(args: argparse.Namespace, estimator: KernelEstimator, data: Data
     print_result(args, asdict(plan), [repr(plan)])
 
 
-def _plan(args: argparse.Namespace) -> Outputs:
+def _plan(args: argparse.Namespace) -> None:
+    """Look at the flags and at the files that will be written."""
     refuse_flags(
         args,
         ("loss", "groups", "labels", "drop_rare", "log10"),
@@ -165,18 +160,6 @@ def _plan(args: argparse.Namespace) -> Outputs:
     outputs.add_model("-o", args.output)
     outputs.add("--codes", args.codes, TABLES)
     outputs.add("--scores", args.scores, TABLES)
-    return outputs
-
-
-def _check_space(outputs: Outputs, args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> None:
-    """A model holds its codes, and with all kernel values in memory its training rows; landmarks are some of them."""
-    width, storage, n = estimator.n_components, getattr(estimator, "storage", None), data.n_samples
-    codes = 8 * n * min(max(width if isinstance(width, int) else 1, 1), n)
-    kept = 0
-    if data.kind == "vectors" and not args.stream and isinstance(storage, str):
-        kept = {"dense": n, "auto": min(n, _LANDMARKS)}.get(storage, 0)
-    outputs.need("-o", codes + (data.X.nbytes // n * kept if kept else 0))
-    outputs.need("--codes", codes)
 
 
 def _write(args: argparse.Namespace, fitted: Fitted, data: Dataset, robust: dict[str, Any]) -> None:
@@ -189,7 +172,7 @@ def _write(args: argparse.Namespace, fitted: Fitted, data: Dataset, robust: dict
         written = (f"the model is written: {args.output}",)
     if args.codes is not None:
         with after_writing(*written):
-            write_numbers(args.codes, codes, data, numbered=len(codes) < data.row_numbers[-1])
+            write_number_parts(args.codes, [(codes, data)], numbered=len(codes) < data.row_numbers[-1])
     if args.scores is not None:
         with after_writing(f"written: {', '.join(path for path in (args.output, args.codes) if path is not None)}"):
             fitted.write_scores(args.scores, data)

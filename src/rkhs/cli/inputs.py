@@ -23,18 +23,17 @@ from rkhs.cli.corrections import (
     quiet as quiet,
     read_texts,
     read_whole,
+    reading_advice,
     warn_of_dates as warn_of_dates,
     warn_of_identifiers,
-    with_advice,
-    without,
 )
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
-from rkhs.cli.options import changed as changed, column, named_columns as named_columns
+from rkhs.cli.options import changed as changed, column, mended, named_columns as named_columns
 from rkhs.cli.rows import APART, names_of_rows, transposed, warn_of_totals, windows, with_progress, without_rows
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r
-from rkhs.data.formats import SDF, SPECTRA, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
+from rkhs.data.formats import SDF, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
 from rkhs.data.text import FewWords, Mendable, is_grouped_number
 
@@ -98,13 +97,16 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
         raise InputError(
             f"{path}: expected a file of items, as rkhs fit reads them; got a model file, which rkhs info describes"
         )
-    data = _read_all(args, path, getattr(args, "gram", False))
+    gram = getattr(args, "gram", False)
+    if gram is True and getattr(args, "kernel", None) is not None:
+        raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
+    data = _read_all(args, path, gram)
     warn_of_identifiers(args, data)
     data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data, args) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
         step = args.window if args.step is None else args.step
-        data = windows(data, args.window, step, args.words, reading_options(args))
+        data = windows(data, args.window, step, reading_options(args))
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
 
@@ -113,14 +115,14 @@ def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error
     """The error of a column of the input with the command that reads it; ``rest`` reads the inputs next to it."""
     if getattr(args, "targets", None):
         return error
-    rest = with_advice(rest, args.input, _given_options(rest), error.found)
-    words = rest.words
+    advice = reading_advice(args.input, _given_options(rest), error.found)
+    args = mended(args, advice)
     with suppress(InputError), quiet():
         try:
-            read_input(rest, args.input)
-        except Corrected as more:
-            words = more.words
-    return Corrected(str(error), words)
+            read_input(mended(rest, advice), args.input)
+        except Mendable as more:
+            args = mended(args, more.options)
+    return Corrected(str(error), args.words)
 
 
 def read_known(args: argparse.Namespace) -> Dataset:
@@ -148,10 +150,8 @@ def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.Kernel
         left = [name for name in known.column_names or () if name not in error.names]
         if not left or known.kind == "gram":
             raise
-        raise InputError(
-            f"{args.new} lacks {listed([*map(quote, error.names)])} of {args.input}"
-            f"{without(args, error.names, 'compares the other columns')}"
-        ) from error
+        what = f"{args.new} lacks {listed([*map(quote, error.names)])} of {args.input}"
+        raise Mendable(what, "compares the other columns", drop_columns=[*error.names]) from error
 
 
 def _of_two(args: argparse.Namespace, path: str) -> argparse.Namespace:
@@ -371,13 +371,8 @@ def parts_for_model(
     if os.path.getsize(path) <= _LARGE:
         yield read_for_model(args, path, model, notes)
         return
-    parts = chunks_for_model(args, path, model, notes, _rows_at_a_time(model))
-    yield from with_progress(parts, lambda data: data.row_numbers[-1])
-
-
-def _rows_at_a_time(model: estimators.KernelEstimator) -> int:
-    """Rows of a part of a file, 32 MiB at most where they are numbers; whole lots of 64, as those of tiles."""
-    return max(64, min(_PART, 2**22 // int(getattr(model, "n_features_in_", 1))) // 64 * 64)
+    rows = max(64, min(_PART, 2**22 // int(getattr(model, "n_features_in_", 1))) // 64 * 64)  # whole lots of tiles
+    yield from with_progress(chunks_for_model(args, path, model, notes, rows), lambda data: data.row_numbers[-1])
 
 
 def chunks_for_model(
@@ -458,15 +453,8 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
     return changed(args, **given)
 
 
-def _refuse_no_spectra(path: str, kind: Any) -> None:
-    """Refuse other files where the model reads spectra."""
-    if kind == "spectra" and not path.lower().endswith(SPECTRA):
-        raise InputError(f"{path}: the model reads spectra, from files that end in {' or '.join(SPECTRA)}")
-
-
 def _refuse_other_table(args: argparse.Namespace, path: str, kind: Any, given: dict[str, Any]) -> None:
     """Refuse a table without the column that the items of the fit stood in, unless the user names another."""
-    _refuse_no_spectra(path, kind)
     for name, flag in (("smiles", "--smiles"), ("columns", "--columns")):
         if name not in given or getattr(args, name) is not None or args.header == "no" or not is_table(path):
             continue

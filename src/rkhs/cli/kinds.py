@@ -12,11 +12,12 @@ import numpy as np
 
 from rkhs import estimators, kernels, selection
 from rkhs._core.errors import InputError
-from rkhs.cli.options import refuse_flags, with_flag
+from rkhs.cli.options import refuse_flags
 from rkhs.cli.parser import hint
-from rkhs.data import Dataset
+from rkhs.data.dataset import Dataset, titles_of
 from rkhs.data.formats import FINGERPRINTS, is_table
 from rkhs.data.known_columns import read_numbers
+from rkhs.data.text import Mendable
 
 OBJECTS = ("sequences", "texts", "graphs", "series", "spectra")  # lists of objects: without columns
 
@@ -71,8 +72,7 @@ def new_diagonal(args: argparse.Namespace, model: estimators.KernelNovelty) -> n
     if args.diag is None:
         if gram and constant_value(model.train_diag_) is None:
             what = f"{args.new}: p needs k(x, x) of its rows, which differs among those of {args.input}"
-            command = with_flag(args.words, "--diag", ["diagonal.csv"])
-            raise InputError(f"{what}; write it to a file, one number a row; this command reads it:{command}")
+            raise Mendable(f"{what}; write it to a file, one number a row", "reads it", diag="diagonal.csv")
         return None
     if not gram:
         raise InputError("--diag is for --gram and kernel values of new rows, NEW; leave it out")
@@ -127,7 +127,10 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     """What a model file must say of a kind, so that other files are read in the same way."""
     notes: dict[str, Any] = {}
     if data.kind == "table":
-        notes["column_kinds"] = _column_kinds(data)
+        notes["column_kinds"] = [
+            "date" if name in data.dates else "text" if any(isinstance(cell, str) for cell in cells) else "number"
+            for name, cells in zip(titles_of(data), data.X.T, strict=True)
+        ]
     if data.kind == "molecules":
         notes = _notes_of_molecules(data, args)
     if data.kind in ("sequences", "texts"):
@@ -137,15 +140,6 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         notes["key"] = args.key
         notes["times"] = None if data.times is None else data.times.tolist()
     return notes
-
-
-def _column_kinds(data: Dataset) -> list[str]:
-    """What each column of a table holds: dates, texts or numbers."""
-    names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
-    return [
-        "date" if name in data.dates else "text" if any(isinstance(cell, str) for cell in cells) else "number"
-        for name, cells in zip(names, data.X.T, strict=True)
-    ]
 
 
 def _notes_of_molecules(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:

@@ -77,8 +77,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     started, words = time.perf_counter(), list(sys.argv[1:] if argv is None else argv)
     chosen = next((word for word in words if not word.startswith("-")), None)
-    with forgiving_streams() as out, ended_by_signals(), warnings.catch_warnings():
-        warnings.simplefilter("default", UserWarning)
+    with (
+        forgiving_streams() as out,
+        ended_by_signals(),
+        warnings.catch_warnings(action="default", category=UserWarning),
+    ):
         args = argparse.Namespace(words=words, started=started)
         warnings.showwarning = _once(args)
         try:
@@ -86,7 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             importlib.import_module(f"rkhs.cli.{args.command}").run(args)
             return _status(out)
         except KeyboardInterrupt as interrupt:
-            return _interrupted(interrupt)
+            _print_line(f"{str(interrupt) or 'interrupted'}; nothing was left half written")
+            return 128 + interrupt.number if isinstance(interrupt, Terminated) else _INTERRUPTED
         except Exception as error:
             return _failed(error, args)
 
@@ -98,11 +102,6 @@ def _status(out: Stream) -> int:
         return 0
     _print_line(f"error: cannot write to standard output ({out.error.strerror or out.error}); files are written")
     return _USER_ERROR
-
-
-def _interrupted(interrupt: KeyboardInterrupt) -> int:
-    _print_line(f"{str(interrupt) or 'interrupted'}; nothing was left half written")
-    return 128 + interrupt.number if isinstance(interrupt, Terminated) else _INTERRUPTED
 
 
 def _failed(error: Exception, args: argparse.Namespace) -> int:

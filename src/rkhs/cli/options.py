@@ -124,16 +124,11 @@ def as_command(words: Sequence[str]) -> str:
     return f"\n\n  rkhs {shlex.join(words)}"
 
 
-def with_flag(words: Sequence[str], flag: str, values: Iterable[object]) -> str:
-    """A command to copy, with these values of a flag in place of those that it has."""
-    return as_command(with_values(words, flag, values))
-
-
 def with_values(words: Sequence[str], flag: str, values: Iterable[object]) -> list[str]:
     """Words of a command with these values of a flag in place of those that it has."""
     given = [i for i, word in enumerate(words) if word == flag]
     others = [word for i, word in enumerate(words) if i not in given and i - 1 not in given]
-    text = quoted_cells(values) if flag == "--missing" else ",".join(map(str, values))
+    text = ",".join(map(str, values))
     return [*others, *([f"{flag}={text}"] if text.startswith("-") else [flag, text])]
 
 
@@ -145,23 +140,25 @@ def advised(words: Sequence[str], options: dict[str, Any]) -> list[str]:
     return [*words]
 
 
+def mended(args: argparse.Namespace, options: dict[str, Any]) -> argparse.Namespace:
+    """The arguments, and their words, with options that an error names; columns that are left out already stay out."""
+    if "drop_columns" in options:
+        options = options | {"drop_columns": [*named_columns(args.drop_columns), *options["drop_columns"]]}
+    if "missing" in options:
+        options = options | {"missing": [quoted_cells(options["missing"])]}
+    return changed(args, **options | {"words": advised(args.words, options)})
+
+
 def with_command(message: Exception | str, args: argparse.Namespace) -> str:
     """A message, and where it or its cause names options of reading that this command takes, the command with them."""
-    found = _with_options(message)
+    sources = () if hasattr(message, "words") else (message, getattr(message, "__cause__", None))  # it has a command
+    found = next((one for one in sources if hasattr(one, "options")), None)
     options = {name: value for name, value in getattr(found, "options", {}).items() if hasattr(args, name)}
-    if (dropped := options.get("drop_columns")) is not None:
-        options["drop_columns"] = [*named_columns(args.drop_columns), *dropped]
-    if not options or (dropped is not None and args.columns is not None):
+    if not options or ("drop_columns" in options and args.columns is not None):
         return str(message)
     ways = [options, *filter(None, [getattr(found, "otherwise", None)])]
-    commands = "".join(as_command(advised(args.words, way)) for way in ways)
+    commands = "".join(as_command(mended(args, way).words) for way in ways)
     return f"{message}; this command {getattr(found, 'does', '')}:{commands}"
-
-
-def _with_options(message: Exception | str) -> Any:
-    """The message, or its cause, that has options of reading; None where it holds a whole command already."""
-    sources = () if hasattr(message, "words") else (message, getattr(message, "__cause__", None))
-    return next((one for one in sources if hasattr(one, "options")), None)
 
 
 def quoted_cells(cells: Iterable[object]) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".xlsx", ".parquet", ".npy")  # what codes and errors are written to
 SHEETS = TABLES[:2]  # what texts are written to
 PICTURES = (".png", ".svg", ".pdf")
+_LEAST_SPACE = 2**16  # bytes, of which a small model needs some
 _OF_CODES = ("codes", "engine", "scheduler", "jobs", "choose_kernel", "stream", "scores", "plan")
 _IN_FOLDERS = (".txt", ".graphml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
 _DATA = (*TABLES, *READ, *_IN_FOLDERS, ".npz", ".smi", *SDF, *SPECTRA, *FASTA, ".ts", ".onnx", *PICTURES)
@@ -49,7 +50,6 @@ class Outputs:
                     "spelling"
                 )
         self._planned: dict[str, str] = {}
-        self._bytes: dict[str, int] = {}
 
     def add(self, flag: str, path: str | None, extensions: tuple[str, ...] = ()) -> None:
         """Plan a file; None is no file."""
@@ -60,6 +60,11 @@ class Outputs:
         self._refuse_clashes(flag, path)
         with naming(flag):
             check_writable(path)
+        free = shutil.disk_usage(os.path.dirname(os.path.realpath(path))).free
+        if free < _LEAST_SPACE:
+            raise InputError(
+                f"{flag} {path}: expected space on its disk; got {readable(free)}; free some, or write elsewhere"
+            )
         if path.lower().endswith((".xlsx", ".parquet", ".onnx", *PICTURES)):
             _import_writer(path)
         self._planned[flag] = path
@@ -88,21 +93,6 @@ class Outputs:
             raise InputError(f"{flag} {path} is a folder to write; got one in {str(place)!r}, which is none; rename it")
         with naming(flag):
             check_writable(place / "part.parquet")
-
-    def need(self, flag: str, n_bytes: int) -> None:
-        """Say how large a file will be at least; what does not fit on its disk, with the others there, is refused."""
-        if flag not in self._planned:
-            return
-        self._bytes[flag] = n_bytes
-        folders = {name: Path(os.path.realpath(self._planned[name])).parent for name in self._bytes}
-        disk = os.stat(folders[flag]).st_dev
-        wanted = sum(size for name, size in self._bytes.items() if os.stat(folders[name]).st_dev == disk)
-        free = shutil.disk_usage(folders[flag]).free
-        if wanted > free:
-            raise InputError(
-                f"{flag} {self._planned[flag]}: expected space for {readable(wanted)} in {str(folders[flag])!r}; got "
-                f"{readable(free)}; free some, or write elsewhere"
-            )
 
     def _refuse_clashes(self, flag: str, path: str) -> None:
         for name, other in self._inputs:
@@ -155,8 +145,8 @@ def after_writing(*notes: str) -> Iterator[None]:
         raise InputError("; ".join([str(error), *notes])) from error
 
 
-def check_predictor(args: argparse.Namespace) -> Outputs:
-    """The model that ``--predict`` writes, and nothing else; flags that go with no prediction are refused."""
+def check_predictor(args: argparse.Namespace) -> None:
+    """Look at the model that ``--predict`` writes, and nothing else; flags that go with no prediction are refused."""
     flag = _predict_flag(args)
     refuse_flags(args, ("scores",), f"does not go with {flag}; --json lists the suspicious rows and their residuals")
     refuse_flags(args, (*_OF_CODES, *(["labels"] if args.targets else [])), f"does not go with {flag}; leave one out")
@@ -164,13 +154,11 @@ def check_predictor(args: argparse.Namespace) -> Outputs:
         raise InputError(f"{flag} writes a model; name it with -o MODEL; got no name")
     outputs = Outputs(("INPUT", args.input), ("--targets", args.targets), ("--labels", args.labels))
     outputs.add_model("-o", args.output)
-    return outputs
 
 
-def plan_predictor(args: argparse.Namespace, flags: Sequence[str], what: str) -> Outputs:
-    """The same of one kind of prediction, which does not go with some flags more."""
+def refuse_with_predict(args: argparse.Namespace, flags: Sequence[str], what: str) -> None:
+    """Refuse flags that do not go with one kind of prediction."""
     refuse_flags(args, flags, f"does not go with {_predict_flag(args)}{what}; leave one out")
-    return check_predictor(args)
 
 
 def _predict_flag(args: argparse.Namespace) -> str:
@@ -215,3 +203,15 @@ def of_class(model: object) -> str:
     """The class of a model behind its article."""
     name = type(model).__name__
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
+def check_diagonal(args: argparse.Namespace, model: estimators.KernelEstimator) -> None:
+    """Refuse kernel values of rows whose own ``k(x, x)`` can be anything."""
+    from rkhs._core.linalg import constant_value
+
+    known = getattr(model, "train_diag_", None) if model.kernel_.domain == "gram" and args.diag is None else None
+    if known is not None and constant_value(known) is None:
+        raise InputError(
+            f"{args.input}: errors need k(x, x) of these rows, which differ in the fit; normalise both matrices, "
+            "k(x, y) / sqrt(k(x, x) k(y, y)), and fit again; or give one value for all with --diag"
+        )

@@ -15,7 +15,6 @@ from rkhs.cli.answers import Answer, check_asked, warn_of_rows, write_answers
 from rkhs.cli.inputs import parts_for_model, user_errors
 from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, read_model_file
-from rkhs.cli.rows import peeked
 from rkhs.cli.structures import check_candidates, rank_structures
 from rkhs.cli.targets import column_as_texts
 
@@ -68,8 +67,7 @@ def run(args: argparse.Namespace) -> None:
 
     head = classifier_of(file.estimator, file.notes)
     check_asked(args, file.estimator, head)
-    first, parts = peeked(parts_for_model(args, args.input, file.estimator, file.notes))
-    outputs.need("-o", 8 * first.n_samples)
+    parts = parts_for_model(args, args.input, file.estimator, file.notes)
     answers = _numbers(args, file, parts) if head is None else _classes(args, file, parts, head)
     with user_errors():
         write_answers(args, answers)

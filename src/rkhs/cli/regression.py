@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,15 +14,15 @@ from rkhs import estimators
 from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences, warn_of_series
-from rkhs.cli.inputs import user_errors
-from rkhs.cli.outputs import plan_predictor, write_model
+from rkhs.cli.inputs import quiet, user_errors
+from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
-from rkhs.cli.rows import APART, named_rows, row_labels, some_rows
+from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels
 from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
 from rkhs.cli.targets import dropped_positions, logarithm, read_with_numbers, values_of_column
 from rkhs.reports.held_out import (
     OUTLIER_FACTOR,
-    decisive_rows,
+    decisive_notes,
     held_out_errors,
     logarithm_note,
     outlier_factor,
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
 _FOLDS = 5
 _SPANS, _RISING = 0.7, 0.3  # decades of a target, and rank correlation of its errors with it, of a logarithm
 _MOST_NAMED = 10
+_LOWER = 0.5  # of the squared error, from which targets of a kernel without a constant are not centred
 _LITTLE = 0.1  # R^2 of a fit that explains nothing
 _OFTEN, _SKEWED = 0.05, 1.1  # share of rows; mean over median
 
@@ -58,10 +57,9 @@ class _Suspicious:
 def fit_regressor(args: argparse.Namespace) -> None:
     """Choose the settings by cross-validation, fit on all rows, write the model and say what was found."""
     flags = ["estimator", "n_components", "drop_rare", *(["leave_out"] if args.leave_out == APART else [])]
-    outputs = plan_predictor(args, flags, ", which fits an OperatorKernelRegressorCV")
+    refuse_with_predict(args, flags, ", which fits an OperatorKernelRegressorCV")
     data, Y, names, unknown = read_with_numbers(args)
     warn_of_series(args, data)
-    outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
     y = Y[:, 0] if len(names) == 1 else Y
     with user_errors():
         if args.robust:
@@ -79,11 +77,27 @@ def fit_regressor(args: argparse.Namespace) -> None:
 
 
 def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> estimators.OperatorKernelRegressorCV:
-    """The best by held-out error; the squared and the Huber loss are compared by the mean norm of the residuals."""
+    """The best by held-out error; the squared and the Huber loss are compared by the mean norm of the residuals.
+
+    A kernel that was named, or a Gram matrix, may have no constant: targets are not centred where this halves the
+    error.
+    """
+    from sklearn.base import clone
+
     losses = ("squared", "huber") if args.loss == "auto" else (args.loss or "squared",)
     groups = None if args.groups is None else values_of_column(args, args.groups, "--groups", data)
     fitted = [_regressor(args, data, loss).fit(data.items, y, groups=groups) for loss in losses]
-    return max(fitted, key=lambda model: model.best_score_)
+    best = max(fitted, key=lambda model: model.best_score_)
+    if not _may_lack_constant(args, data):
+        return best
+    uncentred = clone(best).set_params(center=False).fit(data.items, y, groups=groups)
+    return uncentred if uncentred.best_score_ > _LOWER * best.best_score_ else best
+
+
+def _may_lack_constant(args: argparse.Namespace, data: Dataset) -> bool:
+    """Whether the kernel is the user's, who did not say whether targets are centred."""
+    named = args.kernel is not None or data.kind == "gram"
+    return named and not any(text.startswith("center=") for text in args.set or ())
 
 
 def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> estimators.OperatorKernelRegressorCV:
@@ -104,8 +118,7 @@ def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset, Y: n
     alike = model._copies(data.items)
     if len(np.unique(alike)) < 3:  # the others would be of one kind
         return _far(residuals)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # said by the fit on all rows
+    with quiet():  # said by the fit on all rows
         for train, test in model._folds(None, torch.ones(len(Y)), alike):
             one = clone(model.estimator_).set_params(verbose=0).fit(_rows(data, train, train), Y[train])
             residuals[test] = row_norms(one.predict(_rows(data, test, train)).reshape(len(test), -1) - Y[test])
@@ -160,7 +173,8 @@ def _facts(
     rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
     errors = held_out_errors(model, fitted)
     ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
-    ends = (ends or _decisive(errors, found, names_of_rows)) + _little(errors)
+    plain = found.robust is None and "R^2" in errors
+    ends = (ends or decisive_notes(found.residuals, names_of_rows) * plain) + _little(errors)
     if not ends or errors.get("R^2", 0.0) > _LITTLE:
         ends += _ends(args, model, fitted, names, found)
     return {
@@ -170,6 +184,7 @@ def _facts(
         "kernel": model.kernel_,
         "loss": model.loss_,
         "reg": model.reg_,
+        "center": bool(model.center),
         "objective": model.estimator_.objective_,
         "duality gap": model.estimator_.gap_,
         **errors,
@@ -183,7 +198,7 @@ def _facts(
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {
             "scaled": model.columns == "scaled",
-            "notes": column_sentences(model, some_rows(data, found.fitted)),
+            "notes": column_sentences(model, keep_rows(data, np.isin(np.arange(len(Y)), found.fitted), LEFT_OUT)),
         },
         "model": args.output,
     }
@@ -193,17 +208,6 @@ def _little(errors: dict[str, Any]) -> list[str]:
     """What is said of a model that explains next to nothing of targets that vary."""
     error, of_mean = errors["held-out error"], errors["error of the mean"]
     return [little_sentence("the mean")] * bool(0.0 < of_mean**2 * (1.0 - _LITTLE) < error**2)
-
-
-def _decisive(errors: dict[str, Any], found: _Suspicious, names: list[str]) -> list[str]:
-    """What is said of a few rows that bring most of the squared error."""
-    rows, share = decisive_rows(found.residuals)
-    if found.robust is not None or "R^2" not in errors or not rows:
-        return []
-    named = ",".join(names[i].removeprefix("row ") for i in rows)
-    which = f"row {named} brings" if len(rows) == 1 else f"rows {named.replace(',', ', ')} bring"
-    wrong = "it is wrong" if len(rows) == 1 else "they are wrong"
-    return [f"{which} {share:.0%} of the squared error: if {wrong}, pass --robust or --leave-out {shlex.quote(named)}"]
 
 
 def _ends(
@@ -267,10 +271,11 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
     if facts["groups"] is not None:
         folds = f"each of {facts['folds']} groups of {facts['groups']} left out in turn"
     explained = f", R^2 {facts['R^2']:.3f}" if "R^2" in facts else ""
+    centred = "" if facts["center"] else ", center False"
     lines = [
         f"{facts['class']}: {facts['input']['items']} items, predicts {few(facts['predicts'])} "
         f"({facts['seconds']:.1f} s){gaps}",
-        f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {kernel}",
+        f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {kernel}{centred}",
         f"held-out error: {readable(facts['held-out error'])} +- {readable(facts['standard error'], 2)} "
         f"({facts['measure']}, {folds}){explained}; the mean in place of a model: "
         f"{readable(facts['error of the mean'])}",

@@ -17,7 +17,20 @@ from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import COMPONENTS, FIT, print_kernel
 from rkhs.cli.inputs import read_for_model, user_errors
-from rkhs.cli.options import DROP, INPUT, JSON, LABELS, LOG10, MIXED, MODEL, ROBUST, changed, flags_in, refuse_flags
+from rkhs.cli.options import (
+    DROP,
+    INPUT,
+    JSON,
+    LABELS,
+    LOG10,
+    MIXED,
+    MODEL,
+    ROBUST,
+    advised,
+    changed,
+    flags_in,
+    refuse_flags,
+)
 from rkhs.cli.outputs import Outputs, after_writing, of_class, read_model_file, write_model
 from rkhs.cli.robust import fit_items, plan_robust
 from rkhs.cli.summaries import print_result
@@ -155,12 +168,6 @@ def next_commands(args: argparse.Namespace) -> list[tuple[str, str]]:
 
 def reading_flags(args: argparse.Namespace) -> str:
     """The flags that say how a file is read, as they are typed."""
-    words = []
-    for name in _OF_READING:
-        value, flag = getattr(args, name, None), f"--{name.replace('_', '-')}"
-        if value is True:
-            words.append(flag)
-        elif value not in (None, False, []):
-            text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-            words.append(f"{flag} {shlex.quote(text)}")
-    return "".join(f" {word}" for word in words)
+    given = {name: getattr(args, name, None) for name in _OF_READING}
+    words = advised([], {name: value for name, value in given.items() if value not in (None, False, [])})
+    return "".join(f" {shlex.quote(word)}" for word in words)

@@ -11,8 +11,8 @@ from rkhs import estimators
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.cli.options import refuse_flags
-from rkhs.cli.rows import APART, named_rows, row_labels, write_numbers
-from rkhs.data.dataset import Dataset, listed
+from rkhs.cli.rows import APART, named_rows, row_labels, write_number_parts
+from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
 
 _SHOWN, _LARGEST = 30, 5
 _SIDES = (("stand apart above", 1), ("stand apart below", -1))
@@ -71,6 +71,10 @@ class Fitted(NamedTuple):
             sentences.append(f"a new row stands apart if its error by rkhs compare --errors is above {error:.6g}")
         return [f"robust: {sentence}" for sentence in sentences]
 
+    def rows(self, data: Dataset) -> Dataset:
+        """The rows of the fit."""
+        return data if self.found is None else keep_rows(data, self.found.inliers, LEFT_OUT)
+
     def facts(self, data: Dataset) -> dict[str, Any]:
         """Return names and numbers: for ``--json``, and for the model file, where ``rkhs compare`` reads them."""
         if self.found is None:
@@ -82,7 +86,7 @@ class Fitted(NamedTuple):
     def write_scores(self, path: str, data: Dataset) -> None:
         """One score per row, in the order of the file."""
         assert self.found is not None  # --scores goes with --robust
-        write_numbers(path, self.found.outlier_score[:, None], data, ["outlier_score"], numbered=True)
+        write_number_parts(path, [(self.found.outlier_score[:, None], data)], ["outlier_score"], numbered=True)
 
 
 def fit_items(

@@ -18,15 +18,14 @@ import numpy as np
 
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, quote, warn
-from rkhs.cli.corrections import quiet, without
-from rkhs.cli.options import changed, with_flag
+from rkhs.cli.corrections import quiet
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers
-from rkhs.data.dataset import LEFT_OUT, Dataset, column_label, keep_rows, listed
+from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_rows as keep_rows, listed
 from rkhs.data.formats import is_table
 from rkhs.data.known_columns import times_of_rows
 from rkhs.data.series_files import AXES_NOTE
-from rkhs.data.text import Doubtful
+from rkhs.data.text import Doubtful, Mendable
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
 T = TypeVar("T")
@@ -58,13 +57,6 @@ def label_columns(data: Dataset) -> tuple[tuple[str, ...], str | None]:
     return (tuple(map(str, data.row_numbers)), "row_from_1") if data.smiles is None else (data.smiles, "smiles")
 
 
-def write_numbers(
-    path: str, X: np.ndarray, data: Dataset, titles: Sequence[str] | None = None, *, numbered: bool = False
-) -> None:
-    """Write numbers next to the names of the rows, or what numbers them; a .npy file holds numbers alone."""
-    write_number_parts(path, [(X, data)], titles, numbered=numbered)
-
-
 def write_number_parts(
     path: str | None,
     parts: Iterable[tuple[np.ndarray, Dataset]],
@@ -72,7 +64,7 @@ def write_number_parts(
     *,
     numbered: bool = False,
 ) -> tuple[int, int]:
-    """The same for rows that come some at a time, printed where no file is named; how many they are, and columns."""
+    """Write numbers by the names of their rows, or what numbers these, or print them; how many rows, and columns."""
     first, parts = peeked(parts)
     if path is not None and path.lower().endswith(".npy"):
         return writers.write_parts(path, ((X, None) for X, _ in parts))
@@ -100,10 +92,7 @@ def warn_of_totals(args: argparse.Namespace, data: Dataset) -> None:
 
 
 def _total_rows(data: Dataset) -> tuple[str, list[str]]:
-    """The word for a total of a row at the end that holds the sums of those above it, and that row and those below.
-
-    The rows are names of rows or their numbers from 1; none without such a row.
-    """
+    """The word for a total in a row at the end that holds sums, and that row and those below, as flags name them."""
     some = data.kind in ("table", "vectors") and data.n_samples > _BELOW
     for i in range(data.n_samples - _BELOW, data.n_samples) if some else ():
         if (word := _total(data, i)) and _holds_sums(as_numbers(data.X[: i + 1])):
@@ -140,10 +129,7 @@ def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = 
 
 
 def transposed(data: Dataset, args: argparse.Namespace) -> Dataset:
-    """A table of numbers whose columns are the items, or arrays of series whose last axis is time.
-
-    Rows with gaps are left out where they are few, and are no columns of the fit of a model; gaps of many are filled.
-    """
+    """A table whose columns are the items, without its few rows with gaps, or series whose last axis is time."""
     if data.kind == "series" and data.source.endswith((".npy", ".npz")):
         turned = [np.ascontiguousarray(one.T) for one in data.items]
         note = AXES_NOTE.replace("that of channels", "time").format(*turned[0].shape)
@@ -153,7 +139,7 @@ def transposed(data: Dataset, args: argparse.Namespace) -> Dataset:
             f"--transpose is for tables of numbers and for arrays of series; got {data.kind}; leave it out"
         )
     if data.kind == "table":
-        _refuse_described(data, args)
+        _refuse_described(data)
     names, X = _of_each_name(data, as_numbers(data.X) if data.kind == "table" else data.X)
     read: Sequence[str] | None = getattr(args, "of_model", None)
     kept = _without_gaps(data, names, X, read, filled=getattr(args, "filled", None))
@@ -246,7 +232,7 @@ def _decades(source: str, X: np.ndarray) -> Iterator[str]:
         )
 
 
-def _refuse_described(data: Dataset, args: argparse.Namespace) -> None:
+def _refuse_described(data: Dataset) -> None:
     """Refuse columns of texts, of dates and without a number, and name those of genes that featureCounts writes."""
     names, known = data.column_names or (), np.isfinite(as_numbers(data.X)).any(axis=0)
     described = (
@@ -256,17 +242,16 @@ def _refuse_described(data: Dataset, args: argparse.Namespace) -> None:
     texts = list(compress(names, described))
     out = [*texts, *(name for name in _OF_GENES if "Chr" in texts and name in names and name not in texts)]
     if texts:
-        plain = changed(args, words=[word for word in args.words if word != "--mixed"])
-        command = "; leave it out" if len(out) == len(names) else without(plain, out, "reads the others")
-        found = listed([*map(quote, texts)])
-        raise InputError(f"--transpose is for tables of numbers; got columns of texts or gaps, {found}{command}")
+        every, found = len(out) == len(names), listed([*map(quote, texts)])
+        what = f"--transpose is for tables of numbers; got columns of texts or gaps, {found}{'; leave it out' * every}"
+        raise Mendable(what, "reads the others", drop_columns=out * (not every))
 
 
-def windows(data: Dataset, length: int, step: int, words: Sequence[str], options: dict[str, Any]) -> Dataset:
+def windows(data: Dataset, length: int, step: int, options: dict[str, Any]) -> Dataset:
     """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
-    names, X = _columns_cut(data, words)
+    names, X = _columns_cut(data)
     X, numbers, times = _with_gaps(X, data, options, math.gcd(length, step))
     if len(X) < length + step:
         raise InputError(f"--window and --step must leave at least two windows; got {len(X)} rows; take smaller values")
@@ -369,7 +354,7 @@ def _steps(days: np.ndarray) -> np.ndarray | None:
     return places if regular and whole and places.max() <= _SPARSE * len(places) else None
 
 
-def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.ndarray]:
+def _columns_cut(data: Dataset) -> tuple[list[str], np.ndarray]:
     """Names and numbers of the columns that are cut into windows: all but dates."""
     if data.kind not in ("table", "vectors"):
         raise InputError(f"--window cuts tables of numbers and dates; got {data.kind}; leave it out")
@@ -378,25 +363,19 @@ def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.nda
     titles, X = [names[j] for j in kept], data.X[:, kept]
     if data.kind == "vectors":
         return titles, X
-    _refuse_texts(titles, X, words)
+    _refuse_texts(titles, X)
     return titles, as_numbers(X)
 
 
-def _refuse_texts(names: list[str], X: np.ndarray, words: Sequence[str]) -> None:
+def _refuse_texts(names: list[str], X: np.ndarray) -> None:
+    """Refuse columns of texts."""
     texts = [name for name, cells in zip(names, X.T.tolist(), strict=True) if any(isinstance(c, str) for c in cells)]
     numeric = [name for name in names if name not in texts]
-    command = with_flag(words, "--columns", numeric)
-    more = f"this command cuts the others:{command}" if numeric else "no column of numbers is left"
     if texts:
-        found = listed([*map(quote, texts)])
-        raise InputError(f"--window cuts tables of numbers and dates; got texts in {found}; {more}")
-
-
-def some_rows(data: Dataset, rows: np.ndarray) -> Dataset:
-    """The rows at these positions, or where a mask is true."""
-    kept = np.zeros(data.n_samples, dtype=bool)
-    kept[rows] = True
-    return keep_rows(data, kept, LEFT_OUT)
+        found = f"{listed([*map(quote, texts)])}{'' if numeric else '; no column of numbers is left'}"
+        raise Mendable(
+            f"--window cuts tables of numbers and dates; got texts in {found}", "cuts the others", columns=numeric
+        )
 
 
 def without_rows(data: Dataset, text: str) -> Dataset:
@@ -409,8 +388,8 @@ def without_rows(data: Dataset, text: str) -> Dataset:
             known = "names of rows" if data.row_names else f"row numbers from 1 to {numbers[-1]}"
             more = f", or {APART} with --robust" if part == APART else ""
             raise InputError(f"--leave-out must be {known}, separated by commas{more}; got {quote(part)}")
-    kept = np.setdiff1d(np.arange(data.n_samples), [places[part] for part in wanted])
-    if len(kept) < 2:
-        out = data.n_samples - len(kept)
+    kept = np.isin(np.arange(data.n_samples), [places[part] for part in wanted], invert=True)
+    if kept.sum() < 2:
+        out = data.n_samples - int(kept.sum())
         raise InputError(f"--leave-out must leave two rows at least; got {out} of {data.n_samples} rows; name fewer")
-    return some_rows(data, kept)
+    return keep_rows(data, kept, LEFT_OUT)

@@ -14,7 +14,7 @@ from rkhs import estimators, kernels, metrics, models
 from rkhs._core.errors import InputError, brief, warn
 from rkhs.cli.build import build_estimator
 from rkhs.cli.inputs import changed, is_text_table, named_columns, read_for_model, reading_options, user_errors
-from rkhs.cli.outputs import SHEETS, plan_predictor, write_model
+from rkhs.cli.outputs import SHEETS, refuse_with_predict, write_model
 from rkhs.cli.rows import label_columns
 from rkhs.cli.summaries import little_sentence, print_result
 from rkhs.cli.targets import read_with_values, values_of_column
@@ -42,7 +42,7 @@ def names_structures(args: argparse.Namespace) -> bool:
 def fit_structures(args: argparse.Namespace) -> None:
     """Fit a model of structure features to the items with a known structure, and write it."""
     flags = ("estimator", "n_components", "drop_rare", "log10", "robust", "trim")
-    outputs = plan_predictor(args, flags, ", which fits an InputOutputKernelRegressor")
+    refuse_with_predict(args, flags, ", which fits an InputOutputKernelRegressor")
     name = str(named_columns(args.predict)[0])
     data, smiles = read_with_values(args, name, "--predict")
     flat = flat_smiles(smiles)
@@ -50,7 +50,6 @@ def fit_structures(args: argparse.Namespace) -> None:
         raise InputError(f"--predict {name}: RDKit can read no SMILES in this column; name another column")
     data, unread = keep_rows(data, known, LEFT_OUT), int((~known).sum())
     groups = flat[known] if args.groups is None else values_of_column(args, args.groups, "--groups", data)
-    outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
     with user_errors():
         defaults = {"output_kernel": kernels.GaussianOf(kernels.MoleculeTanimoto(), gamma=_BANDWIDTH)}
         defaults |= {} if args.loss is None else {"loss": args.loss}

@@ -15,9 +15,9 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
-from rkhs.cli.inputs import Corrected, named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
+from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import advised, as_command, changed, refuse_flags, with_flag, with_values
+from rkhs.cli.options import as_command, changed, mended, refuse_flags
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, names_like
@@ -30,7 +30,7 @@ from rkhs.data.known_columns import (
     read_numbers,
 )
 from rkhs.data.tables import typed
-from rkhs.data.text import MIXED, FewWords, MixedCells
+from rkhs.data.text import MIXED, FewWords, Mendable, MixedCells
 
 _KINDS_WITH_CLASSES = ("series", "graphs")
 
@@ -93,14 +93,14 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
 
 def _of_columns(args: argparse.Namespace, error: InputError, flag: str = "--predict") -> InputError:
     """The error of reading columns to predict; names that the file has not are corrected in the command it prints."""
-    message, options = _in_flags(args, error, flag), getattr(error, "options", {})
-    wanted = [*map(str, named_columns(getattr(args, flag[2:])))]
+    options: dict[str, Any] = getattr(error, "options", {})
+    message, wanted = _in_flags(args, error, flag), [*map(str, named_columns(getattr(args, flag[2:])))]
     known = wanted
     if options or isinstance(error, UnknownColumn):
         known = _names_among(titles_of(changed(args, **options), getattr(args, "targets", None) or args.input), wanted)
     if known == wanted:
         return InputError(message)
-    return Corrected(message.rstrip("?"), with_values(advised(args.words, options), flag, known))
+    return Mendable(message.rstrip("?"), **options | {flag[2:]: known})
 
 
 def _names_among(titles: Sequence[str], wanted: list[str]) -> list[str]:
@@ -121,7 +121,8 @@ def _in_flags(args: argparse.Namespace, error: InputError, flag: str) -> str:
         )
     if error.texts:
         texts = [*reading_options(args).get("missing", ()), *error.texts]
-        return f"{error.what}; correct them, or take them as gaps by:{with_flag(args.words, '--missing', texts)}"
+        command = as_command(mended(args, {"missing": texts}).words)
+        return f"{error.what}; correct them, or take them as gaps by:{command}"
     if args.targets:
         return f"{error.what}; --targets is for numbers: name a table of classes and names of rows with --labels FILE"
     return f"{error.what}; {flag} takes columns of numbers, or one column of classes"

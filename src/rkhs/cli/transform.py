@@ -14,7 +14,7 @@ from rkhs.cli.engines import engine_settings, find_rows
 from rkhs.cli.inputs import parts_for_model, read_for_model, user_errors
 from rkhs.cli.options import ENGINE, FILE, INPUT, MODEL, ROWS
 from rkhs.cli.outputs import TABLES, Outputs, of_class, read_model_file
-from rkhs.cli.rows import peeked, with_progress, write_number_parts
+from rkhs.cli.rows import with_progress, write_number_parts
 from rkhs.data import Dataset
 
 OPTIONS = f"""{FILE}{ROWS}
@@ -44,10 +44,7 @@ def run(args: argparse.Namespace) -> None:
             n = estimators.encode_to_parquet(model, find_rows(args, data), args.output, **options)
         print(f"{n} codes: {args.output}")
         return
-    first, parts = peeked(
-        _streamed(args, model) if args.stream else parts_for_model(args, args.input, model, file.notes)
-    )
-    outputs.need("-o", 8 * first.n_samples)
+    parts = _streamed(args, model) if args.stream else parts_for_model(args, args.input, model, file.notes)
     options = {} if args.layer is None else {"layer": args.layer}
     with user_errors():
         n, width = write_number_parts(args.output, ((model.transform(data.items, **options), data) for data in parts))

@@ -154,7 +154,7 @@ class Column:
         return "name" if len(self.known) == self.different else "free"
 
     def _number_kind(self) -> str:
-        if _is_counter(self.known) or (_ID_NAME.search(self.title) and _hardly_repeat(self.known)):
+        if _is_counter(self.known) or (_ID_NAME.search(self.title) and _share_of_different(self.known) >= _UNIQUE):
             return "identifier"
         return "date" if _is_date(self.known) else ""
 
@@ -378,7 +378,7 @@ def _may_be_wanted(name: str, reason: str) -> Remark:
 
 def _is_counter(values: np.ndarray) -> bool:
     """Whole numbers, all different, in order or without large holes."""
-    if not _all_differ(values):
+    if _share_of_different(values) < 1.0:
         return False
     steps = np.diff(values)
     ordered = bool((steps > 0).all() or (steps < 0).all())
@@ -400,15 +400,10 @@ def clock(days: Mapping[int, np.ndarray]) -> list[int]:
     return first + [k for j in whole for k in (j + 1, j - 1) if k in timed][:1]
 
 
-def _hardly_repeat(values: np.ndarray) -> bool:
-    """Whether many values are whole numbers, of which few stand there more than once."""
+def _share_of_different(values: np.ndarray) -> float:
+    """The share of different values among many whole numbers; zero for others."""
     whole = len(values) >= _FEW and bool((values == np.round(values)).all())
-    return whole and len(np.unique(values)) >= _UNIQUE * len(values)
-
-
-def _all_differ(values: np.ndarray) -> bool:
-    """Whether many values are whole numbers, each of them once."""
-    return len(values) >= _FEW and bool((values == np.round(values)).all()) and len(np.unique(values)) == len(values)
+    return len(np.unique(values)) / len(values) if whole else 0.0
 
 
 def _is_date(values: np.ndarray) -> bool:

@@ -194,6 +194,11 @@ class Dataset:
         return [row for row in range(first, first + self.n_samples + len(out)) if row not in out]
 
 
+def titles_of(data: Dataset) -> Sequence[str]:
+    """Names of the columns of rows, or their positions."""
+    return data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
+
+
 def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
     """Some rows of a file, with their numbers; the others are skipped for this reason."""
     numbers, rows, gram = data.row_numbers, kept.nonzero()[0], data.kind == "gram"

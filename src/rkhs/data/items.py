@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
 from rkhs.data.curves import read_curve_file
-from rkhs.data.dataset import Dataset, existing_path
-from rkhs.data.formats import FASTA, KINDS, SPECTRA, advice, extension_of, is_table
+from rkhs.data.dataset import Dataset, RowNames, existing_path, listed, read_text
+from rkhs.data.fasta import read_fasta
+from rkhs.data.formats import FASTA, KINDS, SPECTRA, TABLES, advice, extension_of, is_table, refuse_sparse_lines
 from rkhs.data.graph_files import GRAPH_EXTENSIONS, read_graphs
 from rkhs.data.series_files import SERIES_OPTIONS, read_series
 from rkhs.data.spectra_files import read_spectra
-from rkhs.data.strings import read_strings
-from rkhs.data.table_reader import EXTENSIONS, read_table
+from rkhs.data.table_reader import EXTENSIONS, Options, column_list, open_columns, read_table, text_column
+from rkhs.data.text import number_in
 
 _GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}
 _OF_STRINGS = ("columns", "index_column", "header", "delimiter", "encoding")
@@ -109,7 +113,7 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
         known, given = (", ".join(f"`{name}`" for name in names) for names in (_TAKEN[found], unused))
         what = f"with the arguments {known}" if known else "without arguments"
         raise InputError(f"{found} are read {what}; got {given}; leave it out")
-    return _READERS[found](file, **options) if found in _READERS else read_strings(file, kind, **options)
+    return _READERS[found](file, **options) if found in _READERS else _read_strings(file, kind, **options)
 
 
 def _kind_of(file: Path) -> str | None:
@@ -134,3 +138,59 @@ def _table(file: Path, kind: str | None, options: dict[str, Any]) -> Dataset:
     if kind is not None and data.kind != kind:
         raise InputError(f"{file}: expected {kind}; got a file of {data.kind}; give a file of {kind}")
     return data
+
+
+def _read_strings(file: Path, kind: Any, *, columns: Sequence[Any] | None = None, **options: Any) -> Dataset:
+    """Sequences or texts: the lines of a text file, a column of a table, or a FASTA file; see `read_items`."""
+    column = _column_of_texts(file, kind, columns)
+    if extension_of(file) in FASTA:
+        return read_fasta(file, kind)
+    names = None
+    if column is None:
+        texts = _lines(file, **options)
+    else:
+        texts, (names, _) = _cells(file, column, Options(**options))
+    spaced = any(len(text.split()) > 1 for text in texts)
+    return Dataset(np.array(texts, object), kind or ("texts" if spaced else "sequences"), names, None, str(file))
+
+
+def _column_of_texts(file: Path, kind: Any, columns: Sequence[Any] | None) -> Any:
+    """The column of a table that holds the texts; None for another file."""
+    columns = column_list(columns)
+    if columns is not None and len(columns) != 1:
+        raise InputError(f"{file}: {kind or 'sequences'} stand in one column; got {len(columns)} in columns=; name one")
+    column = None if columns is None else columns[0]
+    tabular = extension_of(file) in TABLES or (column is not None and is_table(file))
+    if tabular != (column is not None):
+        raise InputError(
+            f"`column` names the texts of a table, and of a table only; got {column!r} for {file.name!r}; "
+            f"{'name the column' if tabular else 'leave it out'}"
+        )
+    return column
+
+
+def _cells(file: Path, column: Any, options: Options) -> tuple[list[str], RowNames]:
+    found = next(open_columns(file, options, (column, "column")))
+    texts, names = text_column(found, column, options.index_column, "column")
+    empty = [i + 1 for i, text in enumerate(texts) if not text]
+    if empty:
+        raise InputError(
+            f"{file}: expected a text in every cell of column {column!r}; got none in rows {listed(empty)}"
+        )
+    return texts, names
+
+
+def _lines(file: Path, encoding: str = "utf-8", **_: Any) -> list[str]:
+    if file.suffix.lower() != ".txt":
+        raise InputError(
+            f"`path` must be a .txt, {', '.join((*FASTA, *TABLES))} file for strings; got {file.name!r}; rename it"
+        )
+    texts = [line.strip() for line in read_text(file, encoding).splitlines() if line.strip()]
+    if not texts:
+        raise InputError(f"{file}: expected a text per line; got an empty file; check that it was written to the end")
+    refuse_sparse_lines(file, texts)
+    if all(number_in(cell) is not None for text in texts for cell in text.replace(",", " ").replace(";", " ").split()):
+        raise InputError(
+            f"{file}: expected a text per line; got numbers only, such as {texts[0][:30]!r}; save a table as .csv"
+        )
+    return texts

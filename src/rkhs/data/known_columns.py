@@ -31,7 +31,6 @@ from rkhs.data.table_reader import (
 from rkhs.data.tables import Columns
 from rkhs.data.text import (
     WEAK,
-    ListedNumbers,
     Measurements,
     Mendable,
     grouped_error,
@@ -117,10 +116,7 @@ def labels_of(
     missing: Sequence[str] | None = None,
     **options: Any,
 ) -> np.ndarray:
-    """A column of a table for items, found by those names of theirs of which some column holds most; else gaps.
-
-    Options of the layout are those of the items: one reads this table too where it cannot be read without it.
-    """
+    """A column of a table for items, found by their names, else gaps; options of the items help where they must."""
     file, _ = check_path(path)
 
     def read(**given: Any) -> tuple[Columns, int, Options]:
@@ -144,10 +140,6 @@ def read_by_guess(read: Callable[..., T], file: str | os.PathLike[str], options:
         try:
             return read(**given)
         except Mendable as error:
-            if "skip_rows" in error.options:
-                raise InputError(
-                    f"{file}: expected names of columns in the first row of labels; delete those above"
-                ) from error
             more = {name: options[name] for name in error.options.keys() & options.keys() - given.keys()}
             if error.options == {"encoding": "cp1252"} and not {"encoding"} & options.keys():
                 warn(f"{file}: read as text in cp1252, of Excel, since it is none in utf-8")
@@ -184,14 +176,11 @@ def _by_name(
         )
         raise InputError(f"{found.source}: expected {what}; got {got}; write there the names of the rows of the input")
     if lacking:
-        strange = _of_no_item([quote(name) for name in values if name not in wanted])
-        warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}{strange}")
+        strange = [quote(name) for name in values if name not in wanted]
+        rows = many(len(strange), "row there is", "rows there are")
+        more = f"; {rows} of no item, such as {strange[0]}" if strange else ""
+        warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}{more}")
     return names, values
-
-
-def _of_no_item(names: list[str]) -> str:
-    """How many rows of labels no item has; nothing for none."""
-    return f"; {many(len(names), 'row there is', 'rows there are')} of no item, such as {names[0]}" if names else ""
 
 
 def _without_ends(names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -379,19 +368,16 @@ def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None
         raise grouped_error(f"{start} {quote(values[0])}, a number with separators or a unit", values[0], f", {names}")
     if several:
         lists = _lists(found, values[0])
-        raise ListedNumbers(
+        raise Mendable(
             f"{start} {quote(values[0])}, several numbers; name the character between them with delimiter=, leave "
             f"out what holds lists with drop_columns={lists or '[...]'}, {names}",
-            lists,
+            "leaves them out",
+            drop_columns=lists,
         )
 
 
 def _lists(found: Columns, text: str) -> list[str]:
     """Names of the columns whose cells, names of rows excepted, are split by what splits this text."""
     mark = next((mark for mark in ";|," if mark in text), " ")
-    return [name for j, name in enumerate(found.names or ()) if j and _mostly(mark, found.cells[j].tolist())]
-
-
-def _mostly(mark: str, cells: list[str | float | None]) -> bool:
-    """Whether half of the cells are texts with this mark."""
-    return 2 * sum(isinstance(cell, str) and mark in cell for cell in cells) > len(cells)
+    counts = [sum(isinstance(cell, str) and mark in cell for cell in cells.tolist()) for cells in found.cells]
+    return [name for j, name in enumerate(found.names or ()) if j and 2 * counts[j] > len(found.cells[j])]

@@ -230,19 +230,16 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     )
 
 
-def _leading_zero_notes(names: Sequence[str] | None, body: list[Row], width: int) -> list[str]:
+def _leading_zero_notes(names: Sequence[str] | None, body: list[Row], width: int) -> Iterator[str]:
     """Notes on columns that look like codes with leading zeros, which numbers do not keep."""
-    notes = []
     for j in range(1 if names is not None and is_id_name(names[0]) else 0, width):
         cells = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
         code = next((cell for cell in cells if re.fullmatch(r"0\d+", cell)), None)
         if code is not None and all(map(str.isdigit, cells)):
-            label = column_label(names, j)
-            notes.append(
-                f"{label} looks like codes with leading zeros, such as {quote(code)}, and is read as numbers; leave it "
-                "out, or put a letter before each code to read it as texts"
+            yield (
+                f"{column_label(names, j)} looks like codes with leading zeros, such as {quote(code)}, and is read as "
+                "numbers; leave it out, or put a letter before each code to read it as texts"
             )
-    return notes
 
 
 def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tuple[Layout, list[Row], int | None]:
@@ -415,7 +412,11 @@ def _delimiter(layout: Layout, head: list[str]) -> str:
     if most[0] <= 0.0 and not most[1] and _numeric_share(replace(layout, delimiter=" "), lines)[0] > -math.inf:
         return " "
     best = [mark for mark, share in shares.items() if share == most]
-    _refuse_ties(layout, best if most[0] > 0.0 else [], lines)
+    if most[0] > 0.0 and len(best) > 1 and layout.delimiter in best:
+        raise InputError(
+            f"{layout.path}: expected one character that splits the lines into numbers; got "
+            f"{quote(lines[-1].strip())}, which {' and '.join(map(repr, best))} split alike; pass delimiter="
+        )
     return best[0] if len(best) == 1 else layout.delimiter
 
 
@@ -427,15 +428,6 @@ def _shares(layout: Layout, lines: list[str]) -> dict[str, tuple[float, bool]]:
     decimal = layout.delimiter == "," and not any(map(_NO_DECIMAL.search, lines[1:]))
     usual = {} if decimal else {mark: alike[mark] for mark in alike if mark == layout.delimiter}
     return usual or alike or shares
-
-
-def _refuse_ties(layout: Layout, best: list[str], lines: list[str]) -> None:
-    """Refuse lines that two characters split into as many numbers."""
-    if len(best) > 1 and layout.delimiter in best:
-        raise InputError(
-            f"{layout.path}: expected one character that splits the lines into numbers; got "
-            f"{quote(lines[-1].strip())}, which {' and '.join(map(repr, best))} split alike; pass delimiter="
-        )
 
 
 def _share_of_numbers(cells: list[str]) -> float:

@@ -108,11 +108,11 @@ def _fingerprints(smiles: list[str], where: str, recipe: dict[str, Any]) -> Fing
         raise InputError(f"{where}: {error}") from error
 
 
-def molecule_remarks(smiles: Sequence[str], skipped: Sequence[SkippedRow]) -> list[str]:
+def molecule_remarks(smiles: Sequence[str], skipped: Sequence[SkippedRow]) -> Iterator[str]:
     """Say how many SMILES have several parts, and how many were left out."""
-    notes, parts = [], [text for text in smiles if "." in text]
+    parts = [text for text in smiles if "." in text]
     if parts:
-        notes.append(
+        yield (
             f"{many(len(parts), 'SMILES has', 'SMILES have')} more than one part, as salts and mixtures have, such "
             f"as {shortened(parts[:1])}. The model reads all parts."
         )
@@ -120,11 +120,10 @@ def molecule_remarks(smiles: Sequence[str], skipped: Sequence[SkippedRow]) -> li
     if unread:
         first = unread[0]
         what = f"{shortened([first.text])} in row {first.row}" if first.text else f"an empty cell in row {first.row}"
-        notes.append(
+        yield (
             f"{len(unread)} SMILES could not be read and {'was' if len(unread) == 1 else 'were'} left out; the first "
             f"is {what}."
         )
-    return notes
 
 
 @dataclass(frozen=True, eq=False)

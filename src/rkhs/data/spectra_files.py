@@ -14,6 +14,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, optional
 from rkhs.data.dataset import Dataset, keep_rows, read_text
+from rkhs.data.formats import SPECTRA
 from rkhs.data.tables import Columns, typed
 
 _NAMES = ("title", "compound_name", "spectrum_id", "accession", "feature_id", "scans")
@@ -22,6 +23,8 @@ _NO_PEAKS = re.compile(r"^(num peaks:)\s*0\s*$", re.IGNORECASE | re.MULTILINE)
 
 def read_spectra(file: Path, **_: Any) -> Dataset:
     """Read spectra as pairs ``(mz, intensity)``; records without a peak are left out. Options are those of tags."""
+    if file.suffix.lower() not in SPECTRA:
+        raise InputError(f"{file}: spectra are read from files that end in {' or '.join(SPECTRA)}")
     records = _records(file)
     items = np.fromiter(((one.peaks.mz, one.peaks.intensities) for one in records), object)
     data = Dataset(items, "spectra", _names(records), None, str(file), aliases=_aliases(records))

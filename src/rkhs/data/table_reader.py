@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,10 +12,10 @@ from typing import Any, Literal
 import numpy as np
 
 from rkhs._core.checks import check_choice, check_count, check_list
-from rkhs._core.errors import InputError, quote
+from rkhs._core.errors import InputError, optional, quote
 from rkhs._core.files import UNREADABLE, as_path, check_readable, old_headers
 from rkhs.data.arrays import read_array
-from rkhs.data.dataset import Dataset, RowNames, as_gram, as_numbers, existing_path, locate
+from rkhs.data.dataset import Dataset, RowNames, as_gram, as_numbers, check_unique_names, existing_path, locate
 from rkhs.data.fasta import read_fasta
 from rkhs.data.formats import (
     FASTA,
@@ -31,9 +31,8 @@ from rkhs.data.formats import (
 )
 from rkhs.data.layout import LAYOUT, find_layout
 from rkhs.data.molecule_files import N_BITS, RADIUS, OnError, SmilesRows, molecules, read_sdf, smi_chunks
-from rkhs.data.parquet_files import open_parquet
 from rkhs.data.spectra_files import read_tags
-from rkhs.data.tables import Columns, text_chunks
+from rkhs.data.tables import Column, Columns, located, text_chunks, typed
 
 _FINGERPRINT_OPTIONS = frozenset({"on_error", "fingerprint", "radius", "n_bits"})
 _COLUMN_SELECTION = frozenset({"columns", "drop_columns"})
@@ -297,12 +296,70 @@ def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int 
         read = read_sdf if extension_of(file) in SDF else read_tags
         return iter([read(file, options.missing or ())])
     if extension_of(file) in TABLES and extension_of(file) not in TEXT_TABLES:
-        return open_parquet(file, options.missing or (), rows, raw)
+        return _open_parquet(file, options.missing or (), rows, raw)
     raw = ((options.index_column, "index_column"), *raw)
     columns = (*(options.columns or ()), *(options.drop_columns or ()), *(name for name, _ in raw))
     if options.header is None and any(isinstance(column, str) for column in columns):
         options = Options(**vars(options) | {"header": True})  # columns asked for by name imply names
     return text_chunks(file, options, raw, rows)
+
+
+def _open_parquet(
+    path: Path, missing: Collection[str] = (), rows: int | None = None, raw: Sequence[tuple[Any, str]] = ()
+) -> Iterator[Columns]:
+    """A parquet or feather file as columns, with the names of rows that it stores; parquet some rows at a time."""
+    import pandas
+
+    start = 0
+    for frame in _stored_frames(path, rows):
+        if frame.shape[1] == 0 or not (start or len(frame)):
+            raise InputError(
+                f"{path}: expected at least one row and one column; got shape {frame.shape}; check the file"
+            )
+        names = tuple(str(name) for name in frame.columns)
+        check_unique_names(names, str(path))
+        stored = None if isinstance(frame.index, pandas.RangeIndex) else tuple(str(name) for name in frame.index)
+        title = None if stored is None or frame.index.name is None else str(frame.index.name)
+        texts = located(raw, names, len(names))
+        cells = [
+            _parquet_column(frame.iloc[:, j], f"{path}, column {names[j]!r}", frozenset(missing), raw=j in texts)
+            for j in range(len(names))
+        ]
+        yield Columns(str(path), names, cells, stored=stored, stored_title=title, start=start)
+        start += len(frame)
+
+
+def _stored_frames(path: Path, rows: int | None) -> Iterator[Any]:
+    import pandas
+
+    parquet = optional("pyarrow.parquet")
+    form = path.suffix.lower()[1:]
+    try:
+        if form == "feather":
+            yield pandas.read_feather(path)
+        elif rows is None:
+            yield pandas.read_parquet(path, engine="pyarrow")
+        else:
+            with parquet.ParquetFile(path) as file:
+                batches = file.iter_batches(rows) if file.metadata.num_rows else [file.schema_arrow.empty_table()]
+                yield from (batch.to_pandas() for batch in batches)
+    except InputError:
+        raise
+    except Exception as error:  # pandas takes the file's own notes on its types as they are, so anything can be raised
+        raise InputError(
+            f"{path}: expected a complete {form} file; got one that cannot be read ({error}); write it again"
+        ) from error
+
+
+def _parquet_column(series: Any, where: str, missing: frozenset[str], *, raw: bool) -> Column:
+    from pandas.api.types import is_numeric_dtype
+
+    gone = series.isna().to_numpy()
+    if is_numeric_dtype(series.dtype):
+        array = series.to_numpy(dtype=np.float64, na_value=np.nan) if gone.any() else series.to_numpy()
+        return as_numbers(np.asarray(array), where)
+    cells = [None if empty else str(cell) for cell, empty in zip(series.tolist(), gone, strict=True)]
+    return np.array(cells, dtype=object) if raw else typed(cells, ".", missing)
 
 
 def text_column(

@@ -134,9 +134,8 @@ class Columns:
 
     def _named(self, columns: Any, dropped: Any) -> list[int]:
         """Positions of the columns that are asked for, or else of those that are to be left out."""
-        if columns is not None:
-            return locate_all(columns, self.names, self.width) or []
-        return locate_all(dropped, self.names, self.width, "drop_columns") or []
+        asked, argument = (dropped, "drop_columns") if columns is None else (columns, "columns")
+        return locate_all(asked, self.names, self.width, argument) or []
 
     @property
     def _spelling(self) -> tuple[str, Collection[str]]:
@@ -572,8 +571,7 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
 
 def _strictly(read: Callable[[], Any]) -> Any:
     """What a function returns; its warnings are errors."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         return read()
 
 

@@ -55,14 +55,6 @@ class MixedCells(InputError):
         self.what, self.texts, self.columns = what, texts, columns  # few texts among numbers, or columns of texts
 
 
-class ListedNumbers(InputError):
-    """Cells of a table hold several numbers; these columns hold lists."""
-
-    def __init__(self, what: str, columns: Sequence[str]) -> None:
-        super().__init__(what)
-        self.columns = columns
-
-
 class FewWords(InputError):
     """Cells of a column are numbers with one unit, but for a few words or marks between thousands; options read it."""
 
@@ -82,7 +74,8 @@ class WithOptions(Exception):
         self, message: str, does: str = "reads it", otherwise: dict[str, str] | None = None, **options: object
     ) -> None:
         super().__init__(message)
-        self.does, self.options, self.otherwise = does, options, otherwise
+        self.does, self.otherwise = does, otherwise
+        self.options = {name: value for name, value in options.items() if value not in (None, False, [])}
 
 
 class Mendable(WithOptions, InputError):
@@ -174,10 +167,7 @@ def with_unit(
 def measurements(
     texts: Sequence[str], decimal: str, thousands: str | None, *, commas: bool = False
 ) -> Measurements | None:
-    """Many numbers with one unit but for a few words, or marks between thousands; None for what may be classes.
-
-    With commas, they may be decimal ones.
-    """
+    """Many numbers with one unit, or with decimal commas, but for a few words; None for what may be classes."""
     texts = [text for text in texts if text.lower() not in WEAK]
     marks = (None, ",", ".", "'", " ") if thousands is None else (thousands,)
     found = _with_commas(texts, [mark for mark in marks if mark != ","]) if commas and decimal == "." else []

@@ -185,8 +185,7 @@ class FunctionalKernelRegressor(DualRegressor):
         reader, kernels = self._twin(), self._candidates(X)
 
         def opened(kernel: Kernel | None, row_weights: ArrayLike | None) -> Regression:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit itself warns
+            with warnings.catch_warnings(action="ignore"):  # the fit itself warns
                 return reader._prepare(X, y, row_weights, kernel, drop=True, gaps=True)
 
         given = opened(None, sample_weight)

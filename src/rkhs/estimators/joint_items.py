@@ -78,8 +78,7 @@ class JointItems:
         """Kernels resolved, and rows scaled, by estimates from the rows ``among``."""
         table, count = self.estimator.reader_.filling, len(among)
         if table is not None:
-            with warnings.catch_warnings():  # of texts that the other rows lack
-                warnings.simplefilter("ignore", UserWarning)
+            with warnings.catch_warnings(action="ignore", category=UserWarning):  # of texts that the other rows lack
                 rows = torch.as_tensor(table.rows_among(rows, count))
         elif self.estimator._columns == "scaled":
             rows = torch.as_tensor(ColumnScaling.of(among.numpy()).apply(rows.numpy()))

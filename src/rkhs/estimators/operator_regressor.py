@@ -58,7 +58,8 @@ class OperatorKernelRegressor(DualRegressor):
         ``"scaled"`` reads every column in units of its standard deviation, less its mean.
         ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`.
     center : bool, default=True
-        Subtract the mean of the outputs and add it back. The machine of the paper does not.
+        Subtract the mean of the outputs and add it back; the machine of the paper does not. Features are not centred: a
+        kernel without a constant, such as ``Linear()``, then needs ``center=False``, or 1 added to its values.
     solver : str or GapSolver, default="auto"
         ``"auto"`` is the closed form for the squared loss, otherwise ``"admm"`` (one kernel) or ``"fista"`` (sums).
         ``"proximal_gradient"`` is the algorithm of the paper; :mod:`rkhs.solvers` has objects for dual problems, such

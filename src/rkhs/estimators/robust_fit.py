@@ -245,8 +245,7 @@ class _AutoencoderRounds:
 
     def fit(self, kept: np.ndarray) -> tuple[KernelAutoencoder, list[Warning]]:
         """Fit to the kept items; return the model and its warnings, which only the last fit passes on."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             fitted = _fresh(self.model).fit(self.X, sample_weight=kept.astype(np.float64))
         return fitted, [one.message for one in caught if not issubclass(one.category, ConvergenceWarning)]  # type: ignore[misc]
 
@@ -295,8 +294,7 @@ def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray
 
 def _gram_of(model: KernelAutoencoder, K: np.ndarray) -> Tensor:
     """The Gram matrix of the items in a fit, as the fit had it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # the fit has warned
+    with warnings.catch_warnings(action="ignore", category=NotPositiveSemidefiniteWarning):  # the fit has warned
         name = "the Gram matrix of the training items"
         return positive_part(to_tensor(K, **model._options), name=name)
 
@@ -339,8 +337,7 @@ class RegressorRounds:
 
     def fit(self, kept: np.ndarray) -> tuple[Any, list[Warning]]:
         """Fit to the kept rows; return the model and its warnings."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             fitted = clone(self.model).fit(*self._rows(rows := np.flatnonzero(kept), rows))
         return fitted, [one.message for one in caught]  # type: ignore[misc]
 
@@ -355,8 +352,7 @@ class RegressorRounds:
 
         errors, inside, outside = np.zeros(len(kept)), np.flatnonzero(kept), np.flatnonzero(~kept)
         chosen = fitted.estimator_ if isinstance(fitted, OperatorKernelRegressorCV) else self.model
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the last fit warns
+        with warnings.catch_warnings(action="ignore"):  # the last fit warns
             for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(inside):
                 one = clone(chosen).fit(*self._rows(inside[train], inside[train]))
                 errors[inside[test]] = pair_errors(one, *self._rows(inside[test], inside[train]))

@@ -258,14 +258,12 @@ def compare_codes(
             if progress:
                 show(f"split {number} of {n_splits}: {name}", start - begun, done / (n_splits * len(methods)))
             done += 1
-            with warnings.catch_warnings():  # a warning of one fit of five splits is no news
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):  # a warning of one fit of five splits is no news
                 model.fit(inside)
                 codes, new = model.transform(inside[-len(labelled) :]), model.transform(outside)
             seconds[name].append(time.perf_counter() - start)
             for head, learner in _heads(classes, len(labelled), seed).items():
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", ConvergenceWarning)
+                with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
                     score = learner.fit(codes, targets[labelled]).score(new, targets[test])
                 scores[name, head].append(float(score))
     if progress:
@@ -349,12 +347,7 @@ def corrected_error(differences: np.ndarray) -> float:
     """Standard error of a mean over random splits, which share training rows: variance times ``1/J + test/train``."""
     if len(differences) < 2:
         return float("inf")
-    return float(differences.std(ddof=1)) * split_share(len(differences))
-
-
-def split_share(n_splits: int) -> float:
-    """Standard error of the mean over random splits as a share of the standard deviation over them."""
-    return math.sqrt(1.0 / n_splits + _TEST / (1.0 - _TEST))
+    return float(differences.std(ddof=1)) * math.sqrt(1.0 / len(differences) + _TEST / (1.0 - _TEST))
 
 
 def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.ndarray, np.ndarray, bool, np.ndarray]:

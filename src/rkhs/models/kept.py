@@ -82,6 +82,5 @@ def clipped_gram(kernel: Kernel, items: Any, like: Tensor) -> Tensor:
     K = kernel._gram(items).to(like)
     if kernel.known_psd:
         return K
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)
+    with warnings.catch_warnings(action="ignore", category=NotPositiveSemidefiniteWarning):
         return positive_part(K, name="the Gram matrix of the kernel")

@@ -32,11 +32,6 @@ class Rebuilt:
     space: str  # "input" or "feature"
     vectors: np.ndarray | None  # (n, d)
 
-    @property
-    def far_above(self) -> np.ndarray:
-        """Items to look at, the largest error first."""
-        return far_above(self.errors)
-
 
 def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt | str:
     """Rebuild items from their codes; a sentence that says why not if the model cannot."""

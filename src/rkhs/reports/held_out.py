@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,16 @@ def decisive_rows(residuals: np.ndarray) -> tuple[list[int], float]:
     shares = np.cumsum(residuals[order] ** 2) / max(float((residuals**2).sum()), 1e-300)
     count = int(np.argmax(shares > _DECISIVE)) + 1 if (shares > _DECISIVE).any() else 0
     return order[:count].tolist(), float(shares[count - 1]) if count else 0.0
+
+
+def decisive_notes(residuals: np.ndarray, names: Sequence[str]) -> list[str]:
+    """What is said of a few rows that bring most of the squared error."""
+    rows, share = decisive_rows(residuals)
+    named = ",".join(names[i].removeprefix("row ") for i in rows)
+    one = len(rows) == 1
+    which = f"row {named} brings" if one else f"rows {named.replace(',', ', ')} bring"
+    wrong = f"if {'it is' if one else 'they are'} wrong, pass --robust or --leave-out {shlex.quote(named)}"
+    return [f"{which} {share:.0%} of the squared error: {wrong}"] if rows else []
 
 
 def outlier_factor(residuals: np.ndarray) -> float:

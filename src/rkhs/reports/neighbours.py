@@ -27,12 +27,6 @@ class Neighbours:
     copies: list[list[int]]  # groups of items at distance zero
     by_kernel: bool  # distances from the kernel; False: from the codes
 
-    @property
-    def relative_distances(self) -> np.ndarray:
-        """Distance of each item to its nearest neighbour, in units of the median."""
-        first = self.distances[:, 0]
-        return first / (float(np.median(first)) or float(first.max()) or 1.0)
-
 
 @dataclass(frozen=True, eq=False)
 class MapLayout:

@@ -18,7 +18,7 @@ from rkhs.data.dataset import listed
 from rkhs.plots.codes import spread_out, within_view
 from rkhs.plots.display import colour_ends
 from rkhs.reports.audit import HEAD, class_name, is_class
-from rkhs.reports.findings import Rebuilt, versions
+from rkhs.reports.findings import Rebuilt, far_above, versions
 from rkhs.reports.items import Items
 from rkhs.reports.neighbours import MapLayout, Neighbours, map_sentences
 from rkhs.reports.pictures import drawing, grey, image_sheet, png, scatter, sparkline, structure_svg
@@ -77,7 +77,7 @@ def page(content: Content) -> str:
             ("input", name, table + _listed(content.audit)),
             ("target", "The target", _target(content)),
             *parts,
-            ("items", "Items to look at", _items(content)),
+            ("items", "Items to look at", _rebuilt(content) + _novel(content) + _copies(content)),
             ("next", "Next", _next(content)),
         ]
     parts = [part for part in parts if part[2]]
@@ -89,7 +89,7 @@ def page(content: Content) -> str:
         content.items,
         within_view(content.layout.coordinates),
         content.neighbours,
-        _labels(content),
+        spread_out(content.layout.coordinates, _MAX_LABELS * content.items.named),
         _fields(content),
     )
     return (
@@ -118,10 +118,6 @@ def _fields(content: Content) -> list[tuple[str, np.ndarray]]:
     return fields
 
 
-def _labels(content: Content) -> list[int]:
-    return spread_out(content.layout.coordinates, _MAX_LABELS) if content.items.named else []
-
-
 def _paragraph(text: str) -> str:
     return f"<p>{escape(text)}</p>"
 
@@ -148,7 +144,7 @@ def summary(content: Content) -> list[str]:
         sentences.append(_loss(content))
     elif not sentences:
         sentences.append(map_sentences(content.layout)[1])
-    if isinstance(content.rebuilt, Rebuilt) and (many := len(content.rebuilt.far_above)):
+    if isinstance(content.rebuilt, Rebuilt) and (many := len(far_above(content.rebuilt.errors))):
         items = f"{many} items have errors" if many > 1 else "One item has an error"
         sentences.append(
             f"{items} far above the others; check whether {'they are' if many > 1 else 'it is'} wrong or rare."
@@ -259,10 +255,6 @@ def _map(content: Content) -> str:
     )
 
 
-def _items(content: Content) -> str:
-    return _rebuilt(content) + _novel(content) + _copies(content)
-
-
 def _rebuilt(content: Content) -> str:
     found, items = content.rebuilt, content.items
     if isinstance(found, str):
@@ -273,7 +265,7 @@ def _rebuilt(content: Content) -> str:
         "is "
         f"{readable(float(np.median(found.errors)))}."
     )
-    above, order = found.far_above, np.argsort(found.errors, kind="stable")[::-1]
+    above, order = far_above(found.errors), np.argsort(found.errors, kind="stable")[::-1]
     drawn = order[: max(1, min(_MAX_ROWS, len(order) // 2))]
     look, scale = _row_format(items, found), None
     if look == "curve":
@@ -291,10 +283,12 @@ def _rebuilt(content: Content) -> str:
 def _novel(content: Content) -> str:
     found, items = content.neighbours, content.items
     order = np.argsort(-found.novelty, kind="stable")[: min(_MAX_ROWS, len(items) // 2)]
+    first = found.distances[:, 0]
+    unit = float(np.median(first)) or float(first.max()) or 1.0
     rows = [
         [
             _item_button(items, i),
-            f"{found.relative_distances[i]:.1f} times the median",
+            f"{first[i] / unit:.1f} times the median",
             _item_button(items, found.indices[i, 0]),
         ]
         for i in order.tolist()

@@ -17,7 +17,7 @@ from rkhs._core.errors import RkhsError
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
 from rkhs.reports.audit import class_name, is_class
-from rkhs.reports.held_out import decisive_rows, held_out_errors, logarithm_note, outlier_factor, target_notes
+from rkhs.reports.held_out import decisive_notes, held_out_errors, logarithm_note, outlier_factor, target_notes
 from rkhs.reports.items import Items
 from rkhs.reports.wording import readable, with_error
 
@@ -102,17 +102,10 @@ def _left_out(model: KernelEstimator, items: Items, rows: np.ndarray, Y: np.ndar
             if items.kind == "curves" and items.numbers is not None
             else _safe_indexing(items.X, rows)
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         machine = OperatorKernelRegressorCV(**options).fit(X, Y)
     residuals = machine.model_.in_units(machine.model_.calibrated(gram).residuals)
     return machine, X, Y - residuals.reshape(Y.shape)
-
-
-def _decisive_sentence(residuals: np.ndarray, names: list[str]) -> list[str]:
-    rows, share = decisive_rows(residuals)
-    which = ", ".join(names[i] for i in rows)
-    return [f"{share:.0%} of the squared error comes from {which}: if wrong, fit with --robust."] if rows else []
 
 
 def _score_numbers(
@@ -128,7 +121,7 @@ def _score_numbers(
     numbers += f"{with_error(explained, error)}, against an RMSE of {readable(of_mean)} for the mean"
     verdict = f"{_verdict(name, explained > 2.0 * error, explained < _WEAK_R2)}: {numbers}."
     decades = [f"{note}: predict its logarithm (--log10)" for note in logarithm_note(name, true)]
-    notes = (*(decades or _decisive_sentence(residuals, names)), *target_notes([name], true[:, None]))
+    notes = (*(decades or decisive_notes(residuals, names)), *target_notes([name], true[:, None]))
     return predicted, residuals, [verdict, *(text if text.endswith((".", "?")) else f"{text}." for text in notes)]
 
 
@@ -169,8 +162,7 @@ def _permutation_importances(
     found = [_moved(machine, cells, j) for j in range(len(items.columns))]
     shuffled = cells[np.random.default_rng(1).permutation(len(cells)), int(np.argmax(found))]
     with_noise = np.column_stack([cells, shuffled])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         chance = _moved(clone(machine).fit(with_noise, Y), with_noise, -1)
     return sorted(zip(items.columns, found, strict=True), key=lambda pair: -pair[1]), chance
 

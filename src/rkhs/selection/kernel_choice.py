@@ -207,8 +207,7 @@ def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
             read = read.double() if isinstance(read, torch.Tensor) else read
         if len(read) != len(T):
             raise InputError(f"y must have one row per item, {len(read)}; got {len(T)}")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # the fit warns
+        with warnings.catch_warnings(action="ignore", category=NotPositiveSemidefiniteWarning):  # the fit warns
             K = training_gram(kernel.resolve(read), read, {"dtype": torch.float64, "device": "cpu"})
         C = center_gram(K)
         scale = float(C.diagonal().mean())

@@ -160,8 +160,7 @@ class Comparison:
 @contextmanager
 def failures_ignored() -> Iterator[None]:
     """Ignore warnings and InputErrors of one candidate: its error stays infinite; the final fit raises them again."""
-    with warnings.catch_warnings(), suppress(InputError):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), suppress(InputError):
         yield
 
 

@@ -181,22 +181,23 @@ def components(fast: bool) -> Answer:
     n, draws, grid = (60, 2, GRID[1:2]) if fast else (_POINTS, 3, GRID)
     figures = ("square and spiral", "squares, spiral and ring")
     cells = _fits([(shape, SIGMA) for shape in figures], draws, n, grid=grid, fast=fast)
-    two, three = (
-        np.array([chosen(cells, "paper", shape=shape, draw=draw, second=None)["components"] for draw in range(draws)])
-        for shape in figures
-    )
+    best = [chosen(cells, "paper", shape=shape, draw=draw) for shape in figures for draw in range(draws)]
+    full, found = 60 if fast else _PRINTED_POINTS, _at_printed_size(best, fast)
+    few, many = (np.array([cell["components"] for cell in some]).reshape(2, draws, 3, 2) for some in (best, found))
     ours, answer = "does not apply: our codes are rotated to principal axes", {}
     parts = {
-        "outliers": (two[:, 0], -1, "share of outliers"),
-        "centre": (two[:, 1], -1, "distance to the inner half of the spiral"),
-        "square": (two[:, 2], 1, "share of the square without a denoised point near"),
-        "artifacts": (three[:, 0], -1, "share of outliers"),
+        "outliers": (0, 0, -1, "share of outliers"),
+        "centre": (0, 1, -1, "distance to the inner half of the spiral"),
+        "square": (0, 2, 1, "share of the square without a denoised point near"),
+        "artifacts": (1, 0, -1, "share of outliers"),
     }
-    for part, (values, sign, name) in parts.items():
+    for part, (figure, measure, sign, name) in parts.items():
+        values, before = (some[figure, :, measure] for some in (many, few))
         judged = direction(values[:, 1] - values[:, 0], sign=sign, name=f"{name}, second less first component:")
         first, second = values.mean(0)
-        judged = judged.saying(f"{judged.found}; {first:.3g} and {second:.3g}").chosen("validation points")
-        answer[part] = Part(too_few(judged, n), ours)
+        less = (before[:, 1] - before[:, 0]).mean()
+        judged = judged.saying(f"{judged.found}; {first:.3g} and {second:.3g}; with {n} points {less:+.3g}")
+        answer[part] = Part(too_few(judged.chosen("validation points"), full), ours)
     answer["deeper"] = Part(cannot("the paper has no formula for denoising by a component of layer 2"), ours)
     return answer
 

@@ -365,7 +365,7 @@ def _table_1(ranks: Ranks, where: str) -> dict[str, Judged]:
 @run_of("dual-table1")
 def identified(fast: bool) -> Answer:
     """Paired over test spectra, which are the draws here."""
-    data, path = load_spectra(100, 40) if fast else load_spectra(1000), cells_of("dual-table1", fast)
+    data, path = load_spectra(100, 40) if fast else load_spectra(), cells_of("dual-table1", fast)
     by_training, by_test = _ranks(data, False, path, every=True)
     ours, _ = _ranks(data, True, path)
     paper, shown, our = (
