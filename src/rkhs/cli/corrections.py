@@ -19,6 +19,7 @@ from rkhs.cli.options import (
     changed,
     declare,
     named_columns,
+    quoted_cells,
     with_flag,
     with_values,
 )
@@ -133,7 +134,8 @@ def with_advice(
 ) -> argparse.Namespace:
     """The arguments, and their words, that read all numbers with a unit, these found ones too."""
     advice = reading_advice(path, options, found)
-    return changed(args, words=advised(args.words, advice), **advice)
+    missing = [quoted_cells(advice["missing"])] if "missing" in advice else args.missing  # as it is typed
+    return changed(args, words=advised(args.words, advice), **advice | {"missing": missing})
 
 
 def in_one_command(

@@ -419,9 +419,10 @@ class Columns:
 
     def _thousands(self, positions: Sequence[int]) -> str:
         """What reads a column of numbers with marks between thousands and one unit, where there is such a one."""
-        for j, mark in product(positions, ",.' "):
-            if with_unit(self.cells[j].tolist(), self._spelling[0], mark) is not None:
-                return f"; pass thousands={mark!r} to read numbers such as {quote(self.cells[j][0])}"
+        for j, mark in product(positions, ",.'’ "):
+            cells = [cell for cell in self.cells[j].tolist() if cell is not None]
+            if any(mark in cell for cell in cells) and with_unit(cells, self._spelling[0], mark) is not None:
+                return f"; pass thousands={mark!r} to read numbers such as {quote(cells[0])}"
         return ""
 
     def _counted_gaps(self, positions: Sequence[int]) -> list[str]:

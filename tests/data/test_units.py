@@ -1,0 +1,85 @@
+"""Numbers with units, dates and encodings as Japanese, Swiss and Brazilian files have them."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+from rkhs.data import read_mixed
+from rkhs.data.text import FewWords, measurements, number_in, ungrouped, with_unit
+
+
+def of_file(folder: Path, cells: list[str], **options: str) -> list[object]:
+    """The cells of a column next to other numbers, as a table of texts and numbers is read."""
+    path = folder / "a.csv"
+    path.write_text("\n".join(["a;b", *(f"{cell};{i * i % 7}.5" for i, cell in enumerate(cells))]), "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return read_mixed(path, delimiter=";", kinds=None, columns=["a", "b"], **options).X[:, 0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("cell", "number", "unit", "mark"),
+    [
+        ("R$ 4.781,05", 4781.05, "R$", "."),
+        ("-US$ 22,331.26", -22331.26, "US$", ","),
+        ("BRL 4.781,05", 4781.05, "BRL", "."),
+        ("Fr. 22'331.26", 22331.26, "Fr.", "'"),
+        ("zł 31,50", 31.5, "zł", "."),
+        ("22.331,26 ₺", 22331.26, "₺", "."),
+        ("kr 500,-", 500.0, "kr", "."),
+        ("CHF 1’205’000.–", 1205000.0, "CHF", "’"),
+        ("1.205,-- €", 1205.0, "€", "."),
+        ("29.41㎡", 29.41, "㎡", ","),
+        ("29.41 m²", 29.41, "m²", ","),
+        ("徒歩11分", 11.0, "分 徒歩", None),
+        ("1億1,700万円", 11700.0, "万円", ","),
+        ("3億円", 30000.0, "万円", ","),
+    ],
+)
+def test_units_before_and_behind(cell: str, number: float, unit: str, mark: str | None) -> None:
+    """A short text or sign is a unit on either side of a number."""
+    decimal = "," if mark == "." else "."
+    assert with_unit([cell, cell, None], decimal, mark)[1] == unit  # type: ignore[index]
+    assert with_unit([cell], decimal, mark)[0] == [number]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("cell", ["Sample 3", "A31", "A31B", "Obj. 0001", "TK70001", "2005年3月", "ABC 012", "1/2 kg"])
+def test_names_and_codes_are_no_numbers(cell: str) -> None:
+    """A word before a whole number, a code and a month stay texts."""
+    assert with_unit([cell, cell]) is None
+
+
+def test_an_amount_without_cents() -> None:
+    """A dash for the cents ends a number, with marks between its thousands or without."""
+    assert [number_in(text) for text in ("5.-", "5.–", "5,--", "-", "5-")] == [5.0, 5.0, 5.0, None, None]
+    assert number_in("5,-", ",") == 5.0
+    assert number_in(str(ungrouped("1’205’000.–", "’"))) == 1205000.0
+
+
+@pytest.mark.parametrize("unit", ["kg", "円", "階", "F"])
+def test_whole_numbers_with_an_attached_unit(tmp_path: Path, unit: str) -> None:
+    """They are numbers where all have the unit; two codes, or codes of several units, are categories."""
+    assert of_file(tmp_path, [f"{i}{unit}" for i in range(1, 40)]) == [float(i) for i in range(1, 40)]
+    codes = [f"{2 + 2 * (i % 2)}WD" for i in range(30)]
+    assert of_file(tmp_path, codes) == codes
+    codes = [f"{i % 9}{'ab'[i % 2]}" for i in range(30)]
+    assert of_file(tmp_path, codes) == codes
+
+
+def test_numbers_lost_as_gaps_are_named(tmp_path: Path) -> None:
+    """A few cells that hold digits in another way are no gaps in silence."""
+    cells = [f"{100 + 7 * i}kg" for i in range(40)] + ["1t 200kg", "on request"]
+    with pytest.raises(FewWords, match="1 of these hold digits, such as '1t 200kg', which gaps lose: write them as"):
+        of_file(tmp_path, cells)
+    found = measurements([*cells[:40], "on request"], ".", None)
+    assert found is not None
+    assert "lose" not in found.described("a")
+
+
+def test_marks_between_thousands_are_advised_where_they_stand(tmp_path: Path) -> None:
+    """A typographic apostrophe is found as any other mark."""
+    with pytest.raises(FewWords, match="thousands='’'"):
+        of_file(tmp_path, [f"CHF {i}’205’000.–" for i in range(1, 40)])
