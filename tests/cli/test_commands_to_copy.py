@@ -48,8 +48,8 @@ def test_bytes_that_windows_does_not_write(run) -> None:
     Path("a.txt").write_bytes(b"".join(b"na\xefve \x81 %d\n" % i for i in range(12)))
     status, said, _ = run("novelty", "a.txt", "--encoding", "cp1252")
     assert status == 2
-    assert printed(said) == ["novelty", "a.txt", "--encoding", "latin-1"]
-    assert run(*printed(said))[0] == 0
+    assert "as --encoding NAME ('latin-1' takes any bytes)" in said
+    assert run("novelty", "a.txt", "--encoding", "latin-1")[0] == 0
 
 
 def customers(n: int = 24) -> list[str]:

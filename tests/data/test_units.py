@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from rkhs._core.errors import InputError
 from rkhs.data import read_mixed
-from rkhs.data.text import FewWords, measurements, number_in, ungrouped, with_unit
+from rkhs.data.text import FewWords, Mendable, measurements, number_in, ungrouped, with_unit
 
 
 def of_file(folder: Path, cells: list[str], **options: str) -> list[object]:
@@ -83,3 +84,36 @@ def test_marks_between_thousands_are_advised_where_they_stand(tmp_path: Path) ->
     """A typographic apostrophe is found as any other mark."""
     with pytest.raises(FewWords, match="thousands='’'"):
         of_file(tmp_path, [f"CHF {i}’205’000.–" for i in range(1, 40)])
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp932", "物件番号,所在地,価格\nTK70001,足立区,徒歩11分\n"),
+        ("cp932", "価格,面積\n800,22\n"),
+        ("euc-jp", "所在地,駅からの徒歩\n足立区,11分\n"),
+        ("gb18030", "编号,地址,面积\n1,北京市朝阳区,三百万元\n"),
+        ("big5", "編號,地址,面積\n1,臺北市大安區,三百萬元\n"),
+        ("euc-kr", "번호,주소,면적\n1,서울특별시 강남구,12\n"),
+        ("cp1251", "Номер;Адрес;Площадь\n1;Москва, улица Ленина;54\n"),
+        ("cp1252", "Größe;T °C;Fläche m²\n3;4;Zürich\n"),
+        ("cp1252", "Ort;Preço\nÄRGER;«a»\n"),
+    ],
+)
+@pytest.mark.parametrize("asked", ["utf-8", "ascii"])
+def test_an_encoding_that_gives_plausible_text(tmp_path: Path, encoding: str, text: str, asked: str) -> None:
+    """The advice decodes the whole file to letters that stand in such texts."""
+    path = tmp_path / "a.csv"
+    path.write_text(text, encoding)
+    with pytest.raises(Mendable) as caught:
+        read_mixed(path, encoding=asked)
+    assert caught.value.options == {"encoding": encoding}
+
+
+def test_no_encoding_gives_control_characters(tmp_path: Path) -> None:
+    """Where latin-1 does, none is named."""
+    path = tmp_path / "a.csv"
+    path.write_bytes("Größe;".encode("latin-1") + b"\x8d\x9d\x9ea\n1;2\n")
+    with pytest.raises(InputError, match="pass the encoding of the program that wrote it") as caught:
+        read_mixed(path)
+    assert not isinstance(caught.value, Mendable)

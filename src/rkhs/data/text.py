@@ -99,16 +99,6 @@ class Mendable(WithOptions, InputError):
     """A table is not read as it is asked for; other options do."""
 
 
-def other_encoding(path: object, encoding: str, error: UnicodeError) -> Mendable:
-    """The error of bytes that are no text in this encoding, with one to try."""
-    other = "latin-1" if encoding == "cp1252" else "cp1252"
-    return Mendable(
-        f"{path}: expected text in {encoding.removesuffix('-sig')}; got bytes that are not ({error}); pass encoding=, "
-        f"for example {other!r}{' of Excel' * (other == 'cp1252')}, or check that this is a text file",
-        encoding=other,
-    )
-
-
 class Doubtful(WithOptions, UserWarning):
     """A table is read, and perhaps in another way than it is meant."""
 
