@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rkhs._core.dates import day_numbers
 from rkhs._core.errors import InputError
 from rkhs.data import read_mixed
 from rkhs.data.text import FewWords, Mendable, measurements, number_in, ungrouped, with_unit
@@ -117,3 +118,25 @@ def test_no_encoding_gives_control_characters(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="pass the encoding of the program that wrote it") as caught:
         read_mixed(path)
     assert not isinstance(caught.value, Mendable)
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2005年3月", "2005-03-01"),
+        ("2005年3月14日", "2005-03-14"),
+        ("2005年11月14日 06:30", "2005-11-14 06:30"),
+        ("28.07.24", "2024-07-28"),
+        ("0130 UTC", "01:30"),
+    ],
+)
+def test_dates_of_these_files(text: str, day: str) -> None:
+    """They are days as others are."""
+    assert day_numbers([text]) == day_numbers([day])
+
+
+@pytest.mark.parametrize("texts", [["24.07.08", "24.07.09", "24.08.30"], ["3.9.13", "3.10.12"], ["1330", "0130"]])
+def test_what_is_no_date(texts: list[str]) -> None:
+    """A year in front, a version and a number stay what they are."""
+    assert day_numbers(texts) is None
+    assert day_numbers(["08.07.24", "28.07.24", "22.02.24"]) is not None

@@ -165,7 +165,7 @@ class Columns:
         """Read columns of numbers that all have one unit as numbers, and warn of it."""
         for j in positions:
             found = self.with_unit(self.cells[j].tolist()) if self.cells[j].dtype == object else None
-            if found is not None:
+            if found is not None and not are_dates([*filter(None, self.cells[j].tolist())]):  # as 0100 UTC is
                 self.cells[j] = np.array(found[0])
                 label = column_label(self.names, j)
                 warn(f"{self.source}: {label} is read as numbers in {found[1]!r}, the unit of all its cells")
