@@ -12,7 +12,7 @@ import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError
-from rkhs.cli.options import as_command, named_columns, with_values
+from rkhs.cli.options import as_command, named_columns, quoted_cells, with_values
 from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags
 from rkhs.data import Dataset
@@ -192,7 +192,7 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     names = dict.fromkeys(name for remark in remarks for name in remark.leave_out)
     notes += _index_note(data, names)
     if names:
-        written = ",".join(name if data.column_names else name.removeprefix("column ") for name in names)
+        written = quoted_cells(name if data.column_names else name.removeprefix("column ") for name in names)
         notes.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(names) == 1 else 'them'} out")
     return notes
 

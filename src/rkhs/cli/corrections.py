@@ -124,7 +124,7 @@ def corrected(args: argparse.Namespace, path: str, options: dict[str, Any], what
         del dropped[name]
         what = f"{what}; --index-column {shlex.quote(name)} names the rows by it, and takes names that repeat"
     more = [word for name in named for word in ("--index-column", name)]
-    more += ["--drop-columns", ",".join(dropped)] * (len(dropped) > 0 and "--drop-columns" not in args.words)
+    more += ["--drop-columns", quoted_cells(dropped)] * (len(dropped) > 0 and "--drop-columns" not in args.words)
     mixed = ["--mixed"] * ("--mixed" not in args.words and not getattr(args, "transpose", False))
     return Corrected(what, [*advised(args.words, advice), *mixed, *more])
 

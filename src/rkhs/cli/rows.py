@@ -215,9 +215,11 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str], options
         why = f"because a cell has no number{'' if times is None else ', or a time is missing or stands twice'}"
         gone = f"{len(lost)} of {len(starts)} windows left out, {why}: {listed(lost, 10)}"
         if known.sum() < 2:
-            raise InputError(
-                f"{data.source}: --window must leave at least two windows; got {gone}; take a smaller value"
-            )
+            often = np.isnan(cut.reshape(len(starts), len(names), length)).any(axis=2).mean(axis=0) > 0.5
+            others = [name for name, gaps in zip(names, often.tolist(), strict=True) if not gaps]
+            more = _cut_others(words, others) if 0 < len(others) < len(names) else "take a smaller value"
+            gaps = f" ({listed(list(compress(names, often)))} in most)" * bool(often.any())
+            raise InputError(f"{data.source}: --window must leave at least two windows; got {gone}{gaps}; {more}")
         sys.stderr.write(f"rkhs: warning: {data.source}: {gone}\n")
     if rest := len(X) - int(starts[-1]) - length:
         sys.stderr.write(f"rkhs: note: {data.source}: rows at the end that make no whole window: {rest}\n")
@@ -320,11 +322,15 @@ def _columns_cut(data: Dataset, words: Sequence[str]) -> tuple[list[str], np.nda
 def _refuse_texts(names: list[str], X: np.ndarray, words: Sequence[str]) -> None:
     texts = [name for name, cells in zip(names, X.T.tolist(), strict=True) if any(isinstance(c, str) for c in cells)]
     numeric = [name for name in names if name not in texts]
-    command = with_flag(words, "--columns", numeric)
-    more = f"this command cuts the others:{command}" if numeric else "no column of numbers is left"
+    more = _cut_others(words, numeric) if numeric else "no column of numbers is left"
     if texts:
         found = listed([*map(quote, texts)])
         raise InputError(f"--window cuts tables of numbers and dates; got texts in {found}; {more}")
+
+
+def _cut_others(words: Sequence[str], names: list[str]) -> str:
+    """The command that cuts these columns alone."""
+    return f"this command cuts the others:{with_flag(words, '--columns', names)}"
 
 
 def some_rows(data: Dataset, rows: np.ndarray) -> Dataset:
