@@ -215,11 +215,8 @@ def windows(data: Dataset, length: int, step: int, words: Sequence[str], options
         why = f"because a cell has no number{'' if times is None else ', or a time is missing or stands twice'}"
         gone = f"{len(lost)} of {len(starts)} windows left out, {why}: {listed(lost, 10)}"
         if known.sum() < 2:
-            often = np.isnan(cut.reshape(len(starts), len(names), length)).any(axis=2).mean(axis=0) > 0.5
-            others = [name for name, gaps in zip(names, often.tolist(), strict=True) if not gaps]
-            more = _cut_others(words, others) if 0 < len(others) < len(names) else "take a smaller value"
-            gaps = f" ({listed(list(compress(names, often)))} in most)" * bool(often.any())
-            raise InputError(f"{data.source}: --window must leave at least two windows; got {gone}{gaps}; {more}")
+            gone += _of_columns(np.isnan(cut.reshape(len(starts), len(names), length)).any(axis=2), names, words)
+            raise InputError(f"{data.source}: --window must leave at least two windows; got {gone}")
         sys.stderr.write(f"rkhs: warning: {data.source}: {gone}\n")
     if rest := len(X) - int(starts[-1]) - length:
         sys.stderr.write(f"rkhs: note: {data.source}: rows at the end that make no whole window: {rest}\n")
@@ -331,6 +328,14 @@ def _refuse_texts(names: list[str], X: np.ndarray, words: Sequence[str]) -> None
 def _cut_others(words: Sequence[str], names: list[str]) -> str:
     """The command that cuts these columns alone."""
     return f"this command cuts the others:{with_flag(words, '--columns', names)}"
+
+
+def _of_columns(gaps: np.ndarray, names: list[str], words: Sequence[str]) -> str:
+    """The columns with gaps in most windows, and the command that cuts the others; else other advice."""
+    often = gaps.mean(axis=0) > 0.5
+    if often.all() or not often.any():
+        return "; take a smaller value"
+    return f" ({listed([*compress(names, often)])} in most); {_cut_others(words, [*compress(names, ~often)])}"
 
 
 def some_rows(data: Dataset, rows: np.ndarray) -> Dataset:
