@@ -308,7 +308,7 @@ def test_windows_without_a_column_that_is_mostly_empty(run) -> None:
 def test_gaps_with_commas_are_quoted_in_commands(run) -> None:
     """Obeyed, the command takes these cells as gaps and no others."""
     prices = [f"{200 + 37 * i}kg" for i in range(40)] + ["1t,200kg", "1t,250kg"]
-    table("a.csv", ["x;y;p", *(f"{i % 7}.5;{i * i % 11}.5;{price}" for i, price in enumerate(prices))])
+    table("a.csv", ["x;note;p", *(f"{i % 7}.5;about {chr(65 + i)}{i};{price}" for i, price in enumerate(prices))])
     status, said, _ = run("fit", "a.csv", "--predict", "p", "-o", "m.rkhs")
     assert status == 2
     assert "(2 of these hold digits, such as '1t,200kg', which gaps lose: write them as numbers in kg" in said
