@@ -13,12 +13,16 @@ from rkhs._core.errors import InputError, quote
 _FORMS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y"),
     *("%d %b %Y", "%d-%b-%Y", "%d %b %y", "%d-%b-%y", "%b %d %Y", "%m/%Y", "%b %Y"),
-    *("%m.%Y", "%Y-%m", "%Y/%m"),
+    *("%m.%Y", "%Y-%m", "%Y/%m", "%d.%m.%y"),
     "",  # times of the day alone, which are parts of the first of January 1970
 )
 _MONTH = re.compile(r"([A-Za-z]{3})[a-z]*\.?|,")  # September, Sept. and Sep are one
 _TIME = re.compile(r"(.*?)(?:[T ](\d{1,2}:\d\d\S*?)(?: ?([AaPp])\.?[Mm]\.?)?)?")
 _MONTH_NUMBER = re.compile(r"(0?[1-9]|1[0-2])\.(?:19|20)\d\d")  # 03.2019, and 1.2019, which is a decimal one alone
+_EAST_ASIAN = str.maketrans({"年": "-", "月": "-", "日": None})
+_UTC = re.compile(r"(?<!\S)([01]\d|2[0-3])([0-5]\d) ?(?:UTC|GMT|Z)")  # a time alone, as in 0100 UTC
+_SHORT = "%d.%m.%y"
+_TWO_DIGITS = re.compile(r"(\d\d)\.\d\d\.(\d\d)(?!\d)")
 _YEARS = range(1800, 2200)
 _START = datetime.datetime(1970, 1, 1)
 
@@ -38,9 +42,12 @@ def day_number(moment: datetime.date) -> float:
 
 @lru_cache(2**16)  # a file is read several times
 def _day(text: str, form: str) -> float | None:
-    match = _TIME.fullmatch(f" {text.strip()}")
+    match = _TIME.fullmatch(" " + _UTC.sub(r"\1:\2", text.strip()))
     assert match is not None
     day, time = _MONTH.sub(r"\1", match[1]).strip(), match[2] or "00:00"[: 5 * len(form)]
+    day = day.translate(_EAST_ASIAN).rstrip("-") if day[-1:] in "月日" else day
+    if form == _SHORT and _TWO_DIGITS.fullmatch(day) is None:  # 3.9.13 is a version
+        return None
     with suppress(ValueError):
         found = datetime.datetime.strptime(day, form) if day or form else _START
         if found.year in _YEARS:
@@ -71,7 +78,14 @@ def _readings(texts: Sequence[str]) -> list[set[float]]:
             return []
         common = [form for form in common if form in found]
     found_days = [set(_days(text, common or _FORMS[:-1]).values()) for text in texts]
-    return found_days if all(found_days) else []
+    return found_days if all(found_days) and not _year_first(texts) else []
+
+
+def _year_first(texts: Sequence[str]) -> bool:
+    """Whether days of three times two digits, as 24.07.08, differ in the first less than in the last: it is a year."""
+    found = [match.groups() for text in texts if (match := _TWO_DIGITS.match(text.strip()))]
+    first, last = map(set, zip(*found, strict=True)) if found else ((), ())
+    return len(first) < len(last)
 
 
 def is_month_number(text: str) -> bool:

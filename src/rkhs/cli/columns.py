@@ -12,7 +12,7 @@ import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError
-from rkhs.cli.options import as_command, mended
+from rkhs.cli.options import as_command, mended, quoted_cells
 from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags
 from rkhs.data.columns import (
@@ -188,7 +188,7 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     names = dict.fromkeys(name for remark in remarks for name in remark.leave_out)
     notes += _index_note(data, names)
     if names and data.column_title is None:  # rows of the file are no columns to leave out
-        written = ",".join(name if data.column_names else name.removeprefix("column ") for name in names)
+        written = quoted_cells(name if data.column_names else name.removeprefix("column ") for name in names)
         notes.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(names) == 1 else 'them'} out")
     return notes
 

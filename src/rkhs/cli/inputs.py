@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import sys
 import warnings
@@ -28,7 +27,7 @@ from rkhs.cli.corrections import (
     warn_of_identifiers,
 )
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
-from rkhs.cli.options import changed as changed, column, mended, named_columns as named_columns
+from rkhs.cli.options import changed as changed, column, mended, named_columns as named_columns, parts_of
 from rkhs.cli.rows import APART, names_of_rows, transposed, warn_of_totals, windows, with_progress, without_rows
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
@@ -70,8 +69,7 @@ def reading_options(args: argparse.Namespace) -> dict[str, Any]:
 
 def _cells_in(text: str) -> list[str]:
     """Cells with commas between them; a number with a decimal comma is one, as is what stands in quotation marks."""
-    parts = next(csv.reader([text], skipinitialspace=True)) if '"' in text else text.split(",")
-    return [text] if is_grouped_number(text) else [part.strip() for part in parts]
+    return [text] if is_grouped_number(text) else parts_of(text)
 
 
 def _given_options(args: argparse.Namespace) -> dict[str, Any]:

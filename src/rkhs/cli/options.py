@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import math
 import re
 import shlex
@@ -49,7 +50,7 @@ reading the input:
     feature occurs)
 --radius R  radius of Morgan fingerprints, in bonds (default 2)
 --bits N  length of fingerprints (default 2048)
---columns A,B,...  columns to use, by name, else by position from 0
+--columns A,B,...  columns to use, by name (in quotation marks if it has a comma), else by position from 0
 --index-column COLUMN  column that holds the names of the rows
 --smiles COLUMN  column that holds the SMILES (needs rkhs[chem])
 --skip-bad-smiles  leave out SMILES that cannot be read, and say so
@@ -66,6 +67,7 @@ reading the input:
 --step N  with --window: rows from the start of one item to that of the next (default: those of an item)
 --missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times
 --header {{yes,no}}  whether the first row of a text file holds names (default: look)"""
+_LISTS = ("--missing", "--columns", "--drop-columns")
 TRACEBACK = """
 --traceback  show where an error arose, for bug reports"""
 
@@ -128,7 +130,7 @@ def with_values(words: Sequence[str], flag: str, values: Iterable[object]) -> li
     """Words of a command with these values of a flag in place of those that it has."""
     given = [i for i, word in enumerate(words) if word == flag]
     others = [word for i, word in enumerate(words) if i not in given and i - 1 not in given]
-    text = ",".join(map(str, values))
+    text = quoted_cells(values) if flag in _LISTS else ",".join(map(str, values))
     return [*others, *([f"{flag}={text}"] if text.startswith("-") else [flag, text])]
 
 
@@ -144,9 +146,10 @@ def mended(args: argparse.Namespace, options: dict[str, Any]) -> argparse.Namesp
     """The arguments, and their words, with options that an error names; columns that are left out already stay out."""
     if "drop_columns" in options:
         options = options | {"drop_columns": [*named_columns(args.drop_columns), *options["drop_columns"]]}
+    words = advised(args.words, options)
     if "missing" in options:
-        options = options | {"missing": [quoted_cells(options["missing"])]}
-    return changed(args, **options | {"words": advised(args.words, options)})
+        options = options | {"missing": [quoted_cells(options["missing"])]}  # as it is typed
+    return changed(args, **options | {"words": words})
 
 
 def with_command(message: Exception | str, args: argparse.Namespace) -> str:
@@ -177,7 +180,13 @@ def named_columns(text: str | list[str | int] | None) -> list[str | int]:
     """The columns that were typed, with commas between them."""
     if text is None or isinstance(text, list):
         return text or []
-    return [column(part.strip()) for part in text.split(",")]
+    return [column(part) for part in parts_of(text)]
+
+
+def parts_of(text: str) -> list[str]:
+    """What stands between commas; quotation marks keep one that is no mark between two parts."""
+    parts = next(csv.reader([text], skipinitialspace=True)) if '"' in text else text.split(",")
+    return [part.strip() for part in parts]
 
 
 def real(text: str) -> float:

@@ -265,9 +265,7 @@ def windows(data: Dataset, length: int, step: int, options: dict[str, Any]) -> D
         why = f"because a cell has no number{'' if times is None else ', or a time is missing or stands twice'}"
         gone = f"{len(lost)} of {len(starts)} windows left out, {why}: {listed(lost, 10)}"
         if known.sum() < 2:
-            raise InputError(
-                f"{data.source}: --window must leave at least two windows; got {gone}; take a smaller value"
-            )
+            _refuse_windows(f"{data.source}: --window must leave at least two windows; got {gone}", cut, names)
         sys.stderr.write(f"rkhs: warning: {data.source}: {gone}\n")
     if rest := len(X) - int(starts[-1]) - length:
         sys.stderr.write(f"rkhs: note: {data.source}: rows at the end that make no whole window: {rest}\n")
@@ -376,6 +374,15 @@ def _refuse_texts(names: list[str], X: np.ndarray) -> None:
         raise Mendable(
             f"--window cuts tables of numbers and dates; got texts in {found}", "cuts the others", columns=numeric
         )
+
+
+def _refuse_windows(what: str, cut: np.ndarray, names: list[str]) -> None:
+    """Refuse windows with gaps, with the columns that have none in most of them."""
+    often = np.isnan(cut.reshape(len(cut), len(names), -1)).any(axis=2).mean(axis=0) > 0.5
+    if often.all() or not often.any():
+        raise InputError(f"{what}; take a smaller value")
+    found = f"{what} ({listed([*compress(names, often)])} in most)"
+    raise Mendable(found, "cuts the others", columns=[*compress(names, ~often)])
 
 
 def without_rows(data: Dataset, text: str) -> Dataset:

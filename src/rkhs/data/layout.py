@@ -22,6 +22,7 @@ from rkhs._core.files import text_encoding
 from rkhs.data import formats
 from rkhs.data.comments import mark_of, rows_among, table_lines, without_comments
 from rkhs.data.dataset import check_unique_names, column_label, listed
+from rkhs.data.encodings import other_encoding
 from rkhs.data.formats import extension_of
 from rkhs.data.points import decimal_mark, may_have_commas, month_columns, pointed_lines, points_in_doubt
 from rkhs.data.text import (
@@ -31,7 +32,6 @@ from rkhs.data.text import (
     is_grouped_number,
     is_id_name,
     number_in,
-    other_encoding,
     unescape_formula,
 )
 

@@ -213,10 +213,11 @@ def _without_empty(found: Columns, positions: list[int], *, asked: Any) -> list[
 
 
 def _drop_units(found: Columns, positions: list[int], kinds: list[str | None]) -> None:
-    """Read numbers with a unit as numbers, where blanks, marks or signs say that they are none of 5a and 6a."""
+    """Read numbers with a unit as numbers, where marks, signs or other units say that they are no few of 5a and 6a."""
     for j, kind in zip(positions, kinds, strict=True):
-        texts = filter(None, found.cells[j].tolist()) if found.cells[j].dtype == object and kind != "text" else ()
-        if any(re.search(r"[\s.,%$€£¥]", text) for text in texts):
+        texts = set(filter(None, found.cells[j].tolist() if found.cells[j].dtype == object and kind != "text" else ()))
+        signs = r"[\s.,%$€£¥]" + r"|\d[^\W\d_]{2}|[^\x00-\x7f]" * (len(texts) > 2)
+        if kind == "number" or len(texts) > CLASSES or any(re.search(signs, text) for text in texts):
             found.drop_units([j])
             if kind is None:
                 found.refuse_few_words(j)

@@ -16,9 +16,10 @@ from rkhs._core.files import text_encoding
 from rkhs._core.memory import Estimate, check_memory
 from rkhs.data.columns import listed as shortened, many
 from rkhs.data.dataset import LEFT_OUT, Dataset, RowNames, SkippedRow, listed
+from rkhs.data.encodings import other_encoding
 from rkhs.data.formats import open_bytes
 from rkhs.data.tables import Columns, typed
-from rkhs.data.text import Mendable, other_encoding
+from rkhs.data.text import Mendable
 
 RADIUS = 2
 N_BITS = 2048

@@ -164,7 +164,7 @@ class Columns:
         """Read columns of numbers that all have one unit as numbers, and warn of it."""
         for j in positions:
             found = self.with_unit(self.cells[j].tolist()) if self.cells[j].dtype == object else None
-            if found is not None:
+            if found is not None and not are_dates([*filter(None, self.cells[j].tolist())]):  # as 0100 UTC is
                 self.cells[j] = np.array(found[0])
                 label = column_label(self.names, j)
                 warn(f"{self.source}: {label} is read as numbers in {found[1]!r}, the unit of all its cells")
@@ -418,9 +418,10 @@ class Columns:
 
     def _thousands(self, positions: Sequence[int]) -> str:
         """What reads a column of numbers with marks between thousands and one unit, where there is such a one."""
-        for j, mark in product(positions, ",.' "):
-            if with_unit(self.cells[j].tolist(), self._spelling[0], mark) is not None:
-                return f"; pass thousands={mark!r} to read numbers such as {quote(self.cells[j][0])}"
+        for j, mark in product(positions, ",.'’ "):
+            cells = [cell for cell in self.cells[j].tolist() if cell is not None]
+            if any(mark in cell for cell in cells) and with_unit(cells, self._spelling[0], mark) is not None:
+                return f"; pass thousands={mark!r} to read numbers such as {quote(cells[0])}"
         return ""
 
     def _counted_gaps(self, positions: Sequence[int]) -> list[str]:

@@ -20,7 +20,11 @@ GAPS = frozenset(spelled for word in MISSING for spelled in (word, word.upper(),
 WEAK = frozenset({".", "-", "--", "n.d.", "n.d", "nd", "missing", "\u2013", "\u2014"})
 """Cells that stand for nothing among numbers, and may be categories among texts."""
 # Digits with separators between them, perhaps a decimal part, a sign, and a unit before or behind.
-_GROUPED = re.compile(r"[-+]?[$€£¥]?\s?[-+]?(?:\d{1,3}(?:[,.'’\s]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?\s?[%‰$€£¥]?")
+_CENTS = re.compile(r"(?<=\d)[.,][-\u2013\u2014\u2212]{1,2}(?!\d)")  # none of an amount, as in 5.-, 5.– and 5,--
+_GROUPED = re.compile(
+    r"[-+]?[$€£¥]?\s?[-+]?(?:\d{1,3}(?:[,.'’\s]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?"
+    r"(?:[.,][-\u2013\u2014\u2212]{1,2})?\s?[%‰$€£¥]?"
+)
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 SPACES = str.maketrans("\u00a0\u2007\u2009\u202f", "    ")
 """Of numbers and texts as word processors write them."""
@@ -30,12 +34,18 @@ _VALUE = re.compile(
     r"(?:(?:EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|AUD|CAD|NZD|INR|BRL)\s*|[A-Z]{3}\s+|(?:ca\.?|c\.|approx\.?|about)\s*)"
     r"[-+]?(?!0\d)\d+(?:[.,]\d+)?|[^\d\s]{0,6}\s*[-+]?\d+[.,]\d+\D*"
 )
-# A number and its unit: kg, %, m2, l/100km, $ behind it or before it.
+_SIGN = r"[^\s\d_+\-\u2212\u2013\u2014\u00b1<>=\u2264\u2265~\u2248()\[\]{}'’\".,:;/\\|&*#!?@^]"  # of a unit: $, °, ㎡
+# A number and its unit: kg, %, m2, l/100km.
 _WITH_UNIT = re.compile(
-    r"([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*((?:[^\W\d_]|[%‰°µ$€£¥])\D*(?:[23]|/\s*\d+\s*[^\W\d_]\D*)?)"
+    rf"([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*({_SIGN}\D*(?:[23]|/\s*\d+\s*[^\W\d_]\D*)?)"
 )
 _DECIMAL_ONE = re.compile(r"\d,(?!\d{3}(?!\d))\d|(?<!\d)0,\d")  # a comma that does not separate thousands
-_CURRENCY_FIRST = re.compile(r"([-+]?)([$€£¥]|EUR|USD|GBP|CHF|JPY)\s*([-+]?[\d.,].*)")
+_UNIT_FIRST = re.compile(rf"^([-+]?)([^\W\d_]{{0,5}}(?:{_SIGN}|\.))\s*(?!0\d)([-+]?[\d.,].*)")  # R$ 5, Fr. 5
+# What no name has, as Sample 5 is one: the number in front, a sign or capitals of money, a part, or a unit behind.
+_AMOUNT = re.compile(
+    r"^[-+]?[\d.,]|[$¢-¥₠-⃀￠-￦]|^[-+]?(?:EUR|USD|GBP|CHF|JPY|[A-Z]{3}\s)|\d[.,'’\s][\d\-–—−]|[^\x00-\x7f\d]\d+\s*[^\W\d_]"
+)
+_MYRIADS = re.compile(r"(?<![\d.,])(\d+)[億亿](?:([\d,]+)万)?")  # 1億1,700万 are 11,700万
 _ID_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|name|names|label|sample|samples|rownames|row|code|cas|item)$"
     r"|[a-z](?-i:ID|Id|Name)$"
@@ -82,16 +92,6 @@ class Mendable(WithOptions, InputError):
     """A table is not read as it is asked for; other options do."""
 
 
-def other_encoding(path: object, encoding: str, error: UnicodeError) -> Mendable:
-    """The error of bytes that are no text in this encoding, with one to try."""
-    other = "latin-1" if encoding == "cp1252" else "cp1252"
-    return Mendable(
-        f"{path}: expected text in {encoding.removesuffix('-sig')}; got bytes that are not ({error}); pass encoding=, "
-        f"for example {other!r}{' of Excel' * (other == 'cp1252')}, or check that this is a text file",
-        encoding=other,
-    )
-
-
 class Doubtful(WithOptions, UserWarning):
     """A table is read, and perhaps in another way than it is meant."""
 
@@ -107,10 +107,12 @@ class Measurements(NamedTuple):
 
     def described(self, name: str) -> str:
         """What the cells of a column are, and the arguments that read its numbers."""
-        few = len(self.others)
+        few, lost = len(self.others), [text for text in self.others if re.search(r"\d", text) and not is_bound(text)]
         rest = f"; {few} {'is not,' if few == 1 else 'are not, the first'} {quote(self.others[0])}" if few else ""
         marks = [f"{name}={value!r}" for name, value in self.marks.items()]
         gaps = [f"missing={list(dict.fromkeys(self.others))} to take these as gaps"] * (few > 0)
+        how = f"which gaps lose: write them as numbers {self.what} in the file"
+        gaps += [f"({len(lost)} of these hold digits, such as {quote(text)}, {how})" for text in lost[:1]]
         of = f"{self.total - few} of {self.total} cells of {name} are numbers {self.what}{rest}"
         return f"{of}{':' if few else ';'} pass " + " ".join([*marks, *gaps])
 
@@ -127,6 +129,8 @@ def number_in(text: str, decimal: str = ".") -> float | None:
         return None
     if text.strip().lower() in MISSING:
         return math.nan
+    if text[-1:] in "-\u2013\u2014\u2212":
+        text = _CENTS.sub("", text)
     if decimal != ".":
         text = "_" if "." in text else text.replace(decimal, ".")
     if "_" in text:  # Python would read 1_000 as a number; in a table it is a name
@@ -151,17 +155,29 @@ def with_unit(
     cells: Iterable[str | None], decimal: str = ".", thousands: str | None = None
 ) -> tuple[list[float], str] | None:
     """Numbers and their unit, where all cells that are no gaps are numbers with the same unit, as ``45.6 mg`` is."""
-    found, units = [], set()
+    found, units, amounts = [], set(), False
     for cell in cells:
         gap = is_gap(cell) or str(cell).lower() in WEAK
-        text = _CURRENCY_FIRST.sub(r"\1\3 \2", str(cell).strip())
-        parts = None if gap else _WITH_UNIT.fullmatch(_without_marks(text, thousands))
-        number = math.nan if parts is None else number_in(parts[1], decimal)
-        if number is None or (parts is None and not gap):
+        parts = (math.nan, "") if gap else _measured(str(cell), decimal, thousands)
+        if parts is None:
             return None
-        found.append(number)
-        units |= set() if parts is None else {parts[2].strip()}
-    return (found, units.pop()) if len(units) == 1 else None
+        found.append(parts[0])
+        units |= set() if gap else {parts[1]}
+        amounts = amounts or (not gap and _AMOUNT.search(str(cell)) is not None)
+    return (found, units.pop()) if len(units) == 1 and amounts else None
+
+
+def _measured(cell: str, decimal: str, thousands: str | None) -> tuple[float, str] | None:
+    """A number and the unit behind it or before it; None for another cell."""
+    text = _CENTS.sub("", _UNIT_FIRST.sub(r"\1\3 \2", _MYRIADS.sub(_in_myriads, cell.strip())))
+    parts = _WITH_UNIT.fullmatch(_without_marks(text, thousands))
+    number = None if parts is None else number_in(parts[1], decimal)
+    return None if parts is None or number is None else (number, parts[2].strip())
+
+
+def _in_myriads(found: re.Match[str]) -> str:
+    """Hundreds of millions and ten thousands as ten thousands alone, as 11700万 of 1億1,700万."""
+    return f"{10_000 * int(found[1]) + int((found[2] or '0').replace(',', ''))}万"
 
 
 def measurements(
@@ -169,7 +185,7 @@ def measurements(
 ) -> Measurements | None:
     """Many numbers with one unit, or with decimal commas, but for a few words; None for what may be classes."""
     texts = [text for text in texts if text.lower() not in WEAK]
-    marks = (None, ",", ".", "'", " ") if thousands is None else (thousands,)
+    marks = (None, ",", ".", "'", "’", " ") if thousands is None else (thousands,)
     found = _with_commas(texts, [mark for mark in marks if mark != ","]) if commas and decimal == "." else []
     found += _with_units(texts, decimal, marks)
     best = min(filter(None, found), key=lambda one: len(one.others), default=None)
@@ -203,7 +219,7 @@ def _with_units(
 
 def _measurements(texts: Sequence[str], decimal: str, mark: str | None, other: str | None) -> Measurements | None:
     """Numbers with one unit among texts, with this mark between thousands; None for few or several units."""
-    read = {text for text in dict.fromkeys(texts) if with_unit([text], decimal, mark) is not None}
+    read = {text for text in dict.fromkeys(texts) if _measured(text, decimal, mark) is not None}
     common = with_unit(read, decimal, mark)
     return None if common is None else _but_for_few(texts, read, f"in {common[1]}", mark, other)
 
@@ -224,7 +240,8 @@ def holds_numbers(text: str) -> bool:
 
 def ungrouped(text: str | None, mark: str) -> str | None:
     """A number without the marks between its thousands; any other text as it is."""
-    grouped = text is not None and re.fullmatch(rf"[-+]?\d{{1,3}}({re.escape(mark)}\d{{3}})+([.,]\d+)?", text)
+    form = rf"[-+]?\d{{1,3}}({re.escape(mark)}\d{{3}})+([.,](\d+|[-\u2013\u2014\u2212]{{1,2}}))?"
+    grouped = text is not None and re.fullmatch(form, text)
     return text.replace(mark, "") if text is not None and grouped else text
 
 

@@ -1,0 +1,64 @@
+"""The encoding that a text file of another one may have."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rkhs._core.errors import InputError
+from rkhs.data.formats import open_bytes
+from rkhs.data.text import Mendable
+
+# Encodings of texts whose letters stand next to each other, and the first bytes that usual ones have in another.
+_SCRIPTS = {
+    "euc-kr": ("euc_kr", b"\xa1", b"\xc8"),
+    "cp932": ("euc_jp", b"\xa1", b"\xcf"),
+    "gb18030": ("gb2312", b"\xa1", b"\xd7"),
+    "euc-jp": ("euc_jp", b"\xa1", b"\xcf"),
+    "big5": ("big5", b"\xa1", b"\xc6"),
+    "cp1251": ("cp1251", b"\xb8", b"\xff"),
+}
+_PLAIN = {"cp1252": 0.9, "latin-1": 0.8}  # as plausible as a script with this share of usual letters
+_FEW, _COUNTED = 4, 2**20  # different letters beyond ASCII, and characters that are counted
+_RUNS = re.compile(r"[^\x00-\x7f]{2,}")
+_CONTROLS = re.compile(r"[\x80-\x9f]")  # of latin-1, which no text has
+_KANA = re.compile("[\u3041-\u30ff]")
+
+
+def other_encoding(path: object, encoding: str, error: UnicodeError) -> InputError:
+    """The error of bytes that are no text in this encoding, with one that decodes the file to plausible text."""
+    with open_bytes(Path(str(path))) as handle:
+        found = _likely(handle.read(), {encoding, encoding.removesuffix("-sig")})
+    what = f"{path}: expected text in {encoding.removesuffix('-sig')}; got bytes that are not ({error})"
+    if found is None:
+        return InputError(
+            f"{what}; pass the encoding of the program that wrote it as encoding= ('latin-1' takes any bytes), or "
+            "check that this is a text file"
+        )
+    return Mendable(
+        f"{what}; pass encoding=, for example {found!r}{' of Excel' * (found == 'cp1252')}, or check that this is a "
+        "text file",
+        encoding=found,
+    )
+
+
+def _likely(data: bytes, wrong: set[str]) -> str | None:
+    """UTF-8 or an encoding of a script in which most letters are usual ones, else that of Excel or latin-1."""
+    shares = {name: _plausible(data, name) for name in ("utf-8", *_SCRIPTS, *_PLAIN) if name not in wrong}
+    best = max(shares, key=shares.__getitem__)
+    return best if shares[best] >= _PLAIN["latin-1"] else None
+
+
+def _plausible(data: bytes, name: str) -> float:
+    """How plausible bytes are in an encoding: of a script the share of usual letters, half of them side by side."""
+    try:
+        text = data.decode(name)
+    except UnicodeError:
+        return 0.0
+    if name not in _SCRIPTS:
+        return 0.0 if _CONTROLS.search(text) else _PLAIN.get(name, 2.0)
+    other, low, high = _SCRIPTS[name]
+    letters, runs = re.findall(r"[^\x00-\x7f]", text[:_COUNTED]), "".join(_RUNS.findall(text[:_COUNTED]))
+    foreign = _KANA if other != "euc_jp" else _CONTROLS
+    usual = sum(low <= foreign.sub("", letter).encode(other, "ignore")[:1] <= high for letter in letters)
+    return usual / len(letters) if len(set(letters)) >= _FEW and 2 * len(runs) >= len(letters) else 0.0
