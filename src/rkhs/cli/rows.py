@@ -165,19 +165,22 @@ def names_of_rows(data: Dataset) -> tuple[str | int | None, str]:
     titles = data.column_names
     if data.row_names is not None or data.kind not in ("vectors", "table") or not is_table(data.source):
         return None, ""
-    for name, cells in zip(titles or (), data.X.T, strict=True) if data.kind == "table" and titles else ():
-        texts = cells.tolist()
-        if all(isinstance(cell, str) for cell in texts) and len(texts) < 2 * len(set(texts)):
+    for name, cells in zip(titles or (), data.X.T.tolist(), strict=True) if data.kind == "table" and titles else ():
+        if set(map(type, cells)) == {str} and len(cells) < 2 * len(set(cells)):
             return name, f"column {quote(name)} names the rows of the file, as its texts hardly repeat"
-    if data.n_samples < _AXIS or data.X.shape[1] < 2 or (titles and titles[0] in data.dates):
-        return None, ""
-    steps = np.diff(as_numbers(data.X[:, :1])[:, 0])
-    shapes = [re.sub(r"\d+", "0", title) for title in titles or ("", "")]
-    apart = shapes[0] not in shapes[1:] or np.allclose(steps, steps.mean(), rtol=1e-3)
-    if not (apart and ((steps > 0.0).all() or (steps < 0.0).all())):
+    if data.n_samples < _AXIS or data.X.shape[1] < 2 or not _holds_axis(data):
         return None, ""
     label = column_label(titles, 0)
     return (titles or (0,))[0], f"{label} names the rows of the file, as its numbers are those of an axis"
+
+
+def _holds_axis(data: Dataset) -> bool:
+    """Whether numbers of the first column rise or fall, in equal steps or below a title unlike the others."""
+    titles = data.column_names or ("", "")
+    steps = np.diff(as_numbers(data.X[:, :1])[:, 0])
+    shapes = [re.sub(r"\d+", "0", title) for title in titles]
+    apart = shapes[0] not in shapes[1:] or np.allclose(steps, steps.mean(), rtol=1e-3)
+    return titles[0] not in data.dates and apart and bool((steps > 0.0).all() or (steps < 0.0).all())
 
 
 def _of_each_name(data: Dataset, X: np.ndarray) -> tuple[tuple[str, ...] | None, np.ndarray]:
