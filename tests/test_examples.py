@@ -96,6 +96,7 @@ def test_every_script_is_checked() -> None:
 QUICK = {"denoised_digits", "gaussian_clusters", "views"}  # the others with -m slow, and each with ./dev docs
 
 
+@pytest.mark.usefixtures("all_candidates")  # two of them may overfit few molecules
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in sorted(CHECKS)])
 def test_script(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="the gallery needs the extra 'plots'")

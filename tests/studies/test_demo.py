@@ -13,6 +13,7 @@ from rkhs.data import load_molecules, read_table
 from studies import demo
 
 
+@pytest.mark.usefixtures("all_candidates")
 @pytest.mark.slow
 def test_the_demo_writes_what_it_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -38,6 +39,7 @@ def test_the_demo_writes_what_it_says(
     assert command(["info", str(tmp_path / "out" / "molecules.rkhs")]) == 0
 
 
+@pytest.mark.usefixtures("all_candidates")
 @pytest.mark.slow
 def test_missing_extras_are_said_and_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

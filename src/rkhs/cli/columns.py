@@ -188,8 +188,8 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     names = dict.fromkeys(name for remark in remarks for name in remark.leave_out)
     notes += _index_note(data, names)
     if names and data.column_title is None:  # rows of the file are no columns to leave out
-        written = quoted_cells(name if data.column_names else name.removeprefix("column ") for name in names)
-        notes.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(names) == 1 else 'them'} out")
+        written = shlex.quote(quoted_cells(names if data.column_names else [name[7:] for name in names]))
+        notes.append(f"note: --drop-columns {written} leaves {('them', 'it')[len(names) == 1]} out")
     return notes
 
 

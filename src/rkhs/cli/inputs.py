@@ -292,15 +292,20 @@ def _prepared(
 
 def _read_columns(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
     if args.transpose or args.window is not None:
-        data = _titled(changed(args, of_model=names or ()), path, names)
-        if args.transpose and (names is None or data.column_names is None):
-            which = "the file of the fit" if names is None else path
-            warn(f"{path}: its rows are read in the order of those of the fit, since no column names those of {which}")
-        data = _with_empty(data, names or ()) if getattr(args, "filled", None) and data.column_names else data
-        return _in_training_order(path, data, names, "the columns of the training file")
+        return _read_turned(args, path, names)
     if names is None or args.columns is not None or not is_table(path):
         return read_input(args, path)
     return _by_names(args, path, lambda columns: read_input(changed(args, **columns), path), names)
+
+
+def _read_turned(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
+    """Columns or windows of a table, with the rows that a model reads."""
+    data = _titled(changed(args, of_model=names or ()), path, names)
+    if args.transpose and (names is None or data.column_names is None):
+        which = "the file of the fit" if names is None else path
+        warn(f"{path}: its rows are read in the order of those of the fit, since no column names those of {which}")
+    data = _with_empty(data, names or ()) if getattr(args, "filled", None) and data.column_names else data
+    return _in_training_order(path, data, names, "the columns of the training file")
 
 
 def _with_empty(data: Dataset, names: Sequence[str]) -> Dataset:

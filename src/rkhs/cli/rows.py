@@ -143,20 +143,24 @@ def transposed(data: Dataset, args: argparse.Namespace) -> Dataset:
     names, X = _of_each_name(data, as_numbers(data.X) if data.kind == "table" else data.X)
     read: Sequence[str] | None = getattr(args, "of_model", None)
     kept = _without_gaps(data, names, X, read, filled=getattr(args, "filled", None))
-    items = X[kept].T.copy()
-    whole = bool(np.isfinite(items).all()) and not getattr(args, "filled", None)
     notes = (*data.guessed, *_decades(data.source, X)) if read is None else data.guessed
+    columns = None if names is None else tuple(compress(names, kept.tolist()))
+    found = replace(data, column_names=columns, guessed=notes)
+    return _turned(found, data.column_names, X[kept].T.copy(), filled=getattr(args, "filled", None))
+
+
+def _turned(data: Dataset, row_names: tuple[str, ...] | None, items: np.ndarray, *, filled: bool | None) -> Dataset:
+    """Items that were columns of a file: numbers, or a table where some are unknown."""
+    whole = bool(np.isfinite(items).all()) and not filled
     return replace(
         data,
         X=items if whole else np.where(np.isfinite(items), items, np.array(None)),
         kind="vectors" if whole else "table",
-        row_names=data.column_names,
-        column_names=None if names is None else tuple(compress(names, kept.tolist())),
+        row_names=row_names,
         skipped=(),
         blank=(),
         row_title=None,
         column_title=data.row_title or "",
-        guessed=notes,
     )
 
 
@@ -165,13 +169,25 @@ def names_of_rows(data: Dataset) -> tuple[str | int | None, str]:
     titles = data.column_names
     if data.row_names is not None or data.kind not in ("vectors", "table") or not is_table(data.source):
         return None, ""
-    for name, cells in zip(titles or (), data.X.T.tolist(), strict=True) if data.kind == "table" and titles else ():
-        if set(map(type, cells)) == {str} and len(cells) < 2 * len(set(cells)):
-            return name, f"column {quote(name)} names the rows of the file, as its texts hardly repeat"
+    if (name := _names_in_texts(data)) is not None:
+        return name, f"column {quote(name)} names the rows of the file, as its texts hardly repeat"
     if data.n_samples < _AXIS or data.X.shape[1] < 2 or not _holds_axis(data):
         return None, ""
     label = column_label(titles, 0)
     return (titles or (0,))[0], f"{label} names the rows of the file, as its numbers are those of an axis"
+
+
+def _names_in_texts(data: Dataset) -> str | None:
+    """The first column of texts that hardly repeat."""
+    if data.kind != "table" or data.column_names is None:
+        return None
+    columns = zip(data.column_names, data.X.T.tolist(), strict=True)
+    return next((name for name, cells in columns if _hardly_repeat(cells)), None)
+
+
+def _hardly_repeat(cells: list[Any]) -> bool:
+    """Whether all cells are texts, most of them different."""
+    return set(map(type, cells)) == {str} and len(cells) < 2 * len(set(cells))
 
 
 def _holds_axis(data: Dataset) -> bool:
@@ -206,14 +222,16 @@ def _without_gaps(
     gaps = ~np.isfinite(X).all(axis=1)
     lacking = list(compress(names or map("row {}".format, data.row_numbers), gaps.tolist()))
     needed = [name for name in lacking if name in set(read)] if read and names else lacking
-    if filled or not needed:
-        return np.ones(len(X), bool) if filled else ~gaps
+    if filled:
+        return np.ones(len(X), bool)
+    if not needed:
+        return ~gaps
     what = f"{data.source}: {len(needed)} of {len(gaps)} rows of the file have cells without a number"
     if read is not None:
         raise InputError(f"{what}, which the model reads: {listed(needed, 3)}; fill these cells")
     many = len(lacking) > _GAPS * len(gaps)
-    warn(f"{what} and are {'filled from the nearest items' if many else 'left out'}: {listed(lacking, 3)}")
-    return np.ones(len(X), bool) if many else ~gaps
+    warn(f"{what} and are {('left out', 'filled from the nearest items')[many]}: {listed(lacking, 3)}")
+    return ~gaps | many
 
 
 def _decades(source: str, X: np.ndarray) -> Iterator[str]:

@@ -204,13 +204,7 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     if not any(table):
         raise InputError(f"{path}: expected a table; got an empty file; check that it was written to the end")
     names, body = _split_header(layout, table, last, options.header, guessed)
-    if all(map(layout.is_blank, body)):
-        raise InputError(
-            f"{path}: expected data rows below the column names; got the names only; "
-            "check the file, or pass header=False if its one row is data"
-        )
-    while not body[0]:
-        body = body[1:]  # blank lines between the names and the rows
+    body = _from_first_row(layout, body, path)
     kinds = list(map(_kinds, filter(None, body)))
     width = len(kinds[0]) if names is None else len(names)
     blank = _blank_columns(names, kinds, width)
@@ -228,6 +222,16 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
         words=_columns_with(_TEXT, kinds, width) | month_columns(body, width),
         guessed=tuple(guessed),
     )
+
+
+def _from_first_row(layout: Layout, body: list[Row], path: Path) -> list[Row]:
+    """The rows without blank lines between them and the names; refuses none."""
+    if all(map(layout.is_blank, body)):
+        raise InputError(
+            f"{path}: expected data rows below the column names; got the names only; "
+            "check the file, or pass header=False if its one row is data"
+        )
+    return body[next(i for i, row in enumerate(body) if row) :]
 
 
 def _leading_zero_notes(names: Sequence[str] | None, body: list[Row], width: int) -> Iterator[str]:
@@ -514,9 +518,13 @@ def _names_in_comment(row: Row, first: Row, width: int) -> list[str] | None:
         return None
     cells = [cell.strip() for cell in row]
     cells = cells[1:] if cells[0] == "#" and len(cells) == width + 1 else [cells[0].lstrip("# "), *cells[1:]]
-    numbers = [cells[:i].count(name) for i, name in enumerate(cells)]  # of earlier columns of the same name
-    names = [f"{name}.{k + 1}" if k else name for name, k in zip(cells, numbers, strict=True)]
-    return names if _kinds(cells) == width * _TEXT else None
+    return _numbered(cells) if _kinds(cells) == width * _TEXT else None
+
+
+def _numbered(cells: list[str]) -> list[str]:
+    """Names of columns, later ones of the same name with a number."""
+    earlier = [cells[:i].count(name) for i, name in enumerate(cells)]
+    return [f"{name}.{k + 1}" if k else name for name, k in zip(cells, earlier, strict=True)]
 
 
 def _without_units(body: list[Row], guessed: list[str]) -> list[Row]:
