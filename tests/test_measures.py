@@ -8,9 +8,9 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 21_842,
-    "statements of the tools": 9_348,
+    "statements of the tools": 9_363,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 2_800,
+    "docstring lines behind no door": 2_807,
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 60,
     "import circles": 0,

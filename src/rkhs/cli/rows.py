@@ -195,8 +195,8 @@ def _holds_axis(data: Dataset) -> bool:
     titles = data.column_names or ("", "")
     steps = np.diff(as_numbers(data.X[:, :1])[:, 0])
     shapes = [re.sub(r"\d+", "0", title) for title in titles]
-    apart = shapes[0] not in shapes[1:] or np.allclose(steps, steps.mean(), rtol=1e-3)
-    return titles[0] not in data.dates and apart and bool((steps > 0.0).all() or (steps < 0.0).all())
+    unlike = shapes[0] not in shapes[1:] or np.allclose(steps, steps.mean(), rtol=1e-3)
+    return titles[0] not in data.dates and unlike and bool((steps > 0.0).all() or (steps < 0.0).all())
 
 
 def _of_each_name(data: Dataset, X: np.ndarray) -> tuple[tuple[str, ...] | None, np.ndarray]:
