@@ -7,8 +7,8 @@ from tools.measure_house import GOALS, measures
 # What was reached; GOALS has where the house is to go. A change that needs statements pays for them by deleting.
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
-    "statements of the library": 21_842,
-    "statements of the tools": 9_363,
+    "statements of the library": 21_840,
+    "statements of the tools": 9_365,
     "names in words of this project alone": 0,
     "docstring lines behind no door": 2_807,
     "functions of complexity above 15": 0,

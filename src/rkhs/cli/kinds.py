@@ -68,13 +68,15 @@ def new_diagonal(args: argparse.Namespace, model: estimators.KernelNovelty) -> n
     """``k(x, x)`` of the rows of NEW as ``--diag`` says, a number or a file; it may not be guessed."""
     from rkhs._core.linalg import constant_value
 
-    gram = model.kernel_.domain == "gram" and args.new is not None
+    gram, known = model.kernel_.domain == "gram", args.new is None
     if args.diag is None:
-        if gram and constant_value(model.train_diag_) is None:
-            what = f"{args.new}: p needs k(x, x) of its rows, which differs among those of {args.input}"
-            raise Mendable(f"{what}; write it to a file, one number a row", "reads it", diag="diagonal.csv")
-        return None
-    if not gram:
+        if not gram or constant_value(model.train_diag_) is not None:
+            return None
+        if known:
+            return np.asarray(model.train_diag_)
+        what = f"{args.new}: p needs k(x, x) of its rows, which differs among those of {args.input}"
+        raise Mendable(f"{what}; write it to a file, one number a row", "reads it", diag="diagonal.csv")
+    if known or not gram:
         raise InputError("--diag is for --gram and kernel values of new rows, NEW; leave it out")
     with suppress(ValueError):
         return np.array(float(args.diag))

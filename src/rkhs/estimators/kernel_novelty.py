@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -16,6 +15,7 @@ from torch import Tensor
 from rkhs._core.checks import number
 from rkhs._core.config import OutlierMixin
 from rkhs._core.errors import InputError, warn
+from rkhs._core.linalg import constant_value
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.joint_items import JointItems
@@ -185,9 +185,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
 
     def _gram_diagonal(self, diag: ArrayLike | None, K: Tensor) -> Tensor:
         """``k(x, x)`` of items that are rows of kernel values; without it the mean of the training items."""
-        if diag is None:
-            with suppress(InputError):  # of the training items, or as theirs where they are one number
-                return super()._gram_diagonal(None, K)
+        if diag is None and constant_value(self.train_diag_) is None:
             warn(
                 "k(x, x) of the new items is unknown: the mean of the training items is used, and p-values are "
                 "not exact; pass diag="
