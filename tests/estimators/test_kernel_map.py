@@ -206,7 +206,7 @@ def test_files_give_the_same_map(digits: KernelMap, tmp_path: Path) -> None:
     np.testing.assert_array_equal(other.row_recall_, digits.row_recall_)
 
 
-@pytest.mark.parametrize("bad", [{"n_components": 4}, {"n_neighbors": 0}, {"weight": -1.0}])
+@pytest.mark.parametrize("bad", [{"n_components": 4}, {"n_neighbors": 0}, {"weight": -1.0}, {"device": "cuda"}])
 def test_parameters_out_of_range_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(bad))):
         KernelMap(**bad).fit(IRIS)

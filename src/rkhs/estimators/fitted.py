@@ -87,7 +87,9 @@ class FittedComponents(FittedKernel):
             raw = self._cross_gram(items)
             if vectors and space != "feature":
                 return self._finite(((items - self._rebuilt(raw)) ** 2).sum(1))
-            return self._finite(self.model_.errors(raw, self.kernel_._diag(items) if diagonal is None else diagonal))
+            return self._finite(
+                self.model_.errors(raw, self.kernel_._diag(items).to(raw) if diagonal is None else diagonal)
+            )
 
         return self._in_tiles(X, errors, self._new_diagonal(X, diag))
 

@@ -375,7 +375,7 @@ class InputOutputKernelRegressor(KernelMachine):
         def members(settings: list[Setting]) -> np.ndarray:
             inside = np.empty(len(settings[0][1].values), dtype=object)
             for row in range(len(inside)):
-                K, diagonal = next(kernels)
+                K, diagonal = (part.to(settings[0][1].values) for part in next(kernels))
                 squares = [distances(new.values[row : row + 1], K, diagonal, paired=False)[0] for _, new in settings]
                 inside[row] = chosen_members(settings, row, self.output_.encode(K), squares, coverage)
             return inside

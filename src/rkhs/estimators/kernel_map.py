@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import give_back
-from rkhs._core.checks import count, number
+from rkhs._core.checks import check_choice, count, number
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.estimators.fitted import Fitted, FittedKernel
@@ -149,6 +149,10 @@ class KernelMap(FittedKernel):
         if isinstance(self.kernel, str) and self.kernel == "auto" and hasattr(X, "tocsr"):
             return adapted_to(X, Linear())  # no mean, which would fill the zeros
         return super()._kernel_for(X)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice(self.device, "device", ("cpu",))
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> KernelMap:
         """Make the map.

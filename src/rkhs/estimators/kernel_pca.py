@@ -428,7 +428,8 @@ class KernelPCA(FittedComponents, PreimageMixin):
             diagonal = self._gram_diagonal(diag, K)
         else:
             items = self._training_items() if candidates is None else self._read_new(candidates)
-            K, diagonal = self._cross_gram(items), self.kernel_._diag(items)
+            K = self._cross_gram(items)
+            diagonal = self.kernel_._diag(items).to(K)
         return rank_codes(Z, lambda part: self.model_.distances(part, K, diagonal), len(K), n_best)
 
     def _rebuilt(self, raw: Tensor) -> Tensor:

@@ -126,9 +126,9 @@ def _penalty_scale(model: AutoencoderLayers, items: Items, raw: Tensor) -> Tenso
 
 def _is_training_item(model: AutoencoderLayers, raw: Tensor, diag: Tensor) -> Tensor:
     """Which items have the features of a training item, shape (m,)."""
-    training_diagonal = diag[:1] if model.kernel.domain == "gram" else model.kernel._diag(model.map.support(raw))
+    known = diag[:1] if model.kernel.domain == "gram" else model.kernel._diag(model.map.support(raw)).to(raw)
     tolerance = max(1e-9, 1e2 * torch.finfo(raw.dtype).eps)
-    return (training_diagonal - 2.0 * raw).min(1).values + diag <= tolerance * diag
+    return (known - 2.0 * raw).min(1).values + diag <= tolerance * diag
 
 
 def _exact_codes(problem: CodeRefinement, U: Tensor, squared_radius: Tensor) -> Tensor:

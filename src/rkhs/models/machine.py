@@ -137,7 +137,7 @@ class MachineModel(Stored):
         """Kernel values (m, n) of items with the training items, and ``k(x, x)`` (m,), unless ``diagonal`` is given."""
         K = torch.stack(self.raw(items)).sum(0)
         found = (
-            torch.stack([term.kernel._diag(items) for term in self.kernel.pairs]).sum(0)
+            torch.stack([term.kernel._diag(items) for term in self.kernel.pairs]).sum(0).to(K)
             if diagonal is None
             else diagonal
         )

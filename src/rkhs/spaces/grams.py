@@ -244,7 +244,7 @@ def block_product(items: Any, block: Block, shared: Product) -> np.ndarray:
     V, all_items = shared.columns, shared.items
     if isinstance(all_items, Rows):
         all_items = _tensor(all_items, shared.dtype)
-    return (shared.kernel._gram(all_items[block.start : block.stop], all_items).to(V) @ V).numpy()
+    return (shared.kernel._gram(all_items[block.start : block.stop], all_items).to(V) @ V).cpu().numpy()
 
 
 def _preconditioner(kernel: Kernel, items: Any, ridge: Tensor | float, rank: int) -> Callable[[Tensor], Tensor]:
@@ -253,7 +253,7 @@ def _preconditioner(kernel: Kernel, items: Any, ridge: Tensor | float, rank: int
     rows = torch.arange(min(rank, n)) * n // min(rank, n)
     K = kernel._gram(pick(items, rows))
     factor = factorize(K.to(torch.float64), tol=max(1e-10, rank_tolerance(len(K), K.dtype)))
-    chosen = pick(items, rows[factor.pivots])
+    chosen = pick(items, rows[factor.pivots.cpu()])
     F = torch.linalg.solve_triangular(factor.cholesky, kernel._gram(items, chosen).to(torch.float64).mT, upper=False).mT
     d = ridge.to(torch.float64)[:, None] if isinstance(ridge, Tensor) else ridge
     S = F.mT @ (F / d)

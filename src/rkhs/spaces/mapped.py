@@ -61,7 +61,7 @@ class MappedSpace(Space):
         block_pass = self.block_pass.in_double().cast(maps=found.coefficients, shift=found.shift, anchors=anchors)
         sums = self.passes.sum(block_normal, replace(block_pass, kernel=kernel, space=targets.output))
         N, c, _ = (torch.as_tensor(part) for part in sums)
-        G = kernel._gram(anchors)
+        G = kernel._gram(anchors).to(N)
         ridge = max(1e-12, 4.0 * torch.finfo(block_pass.dtype).eps * len(anchors) ** 0.5)  # against rounding
         N.add_(G, alpha=reg).diagonal().add_(ridge * float(G.diagonal().max()))
         L, info = torch.linalg.cholesky_ex(N)
@@ -81,7 +81,7 @@ class MappedSpace(Space):
 
 def with_signs(found: Components, scores: Tensor) -> Components:
     """Components with these scores, whose largest entries become positive."""
-    signs = flips(scores).to(torch.float64)
+    signs = flips(scores).to(found.coefficients)
     coefficients, shift = found.coefficients * signs, found.shift * signs
     return replace(found, coefficients=coefficients, shift=shift, scores=scores * signs.to(scores))
 

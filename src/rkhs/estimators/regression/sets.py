@@ -47,7 +47,7 @@ class LeftOutMachine:
             K = to_tensor(check_gram(np.asarray(as_numpy(gram, "gram"), dtype=np.float64), "gram"), **machine._options)
             if len(K) != model.map.width:
                 raise InputError(f"gram must have the {model.map.width} rows of the fit; got {len(K)}")
-            self.diagonal = read_diagonal(diag, machine._read_new(X), K.diagonal().numpy())
+            self.diagonal = read_diagonal(diag, machine._read_new(X), K.diagonal().cpu().numpy())
             self.K = K.cpu().double()
         self.calibration: Calibration = self.model.calibrated(K)
 

@@ -12,7 +12,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs._core.threads import count_threads
 from rkhs.kernels.base import VectorKernel
-from rkhs.kernels.vectors.distances import TILE, blocks
+from rkhs.kernels.vectors.distances import TILE, blocks, height
 
 _ROWS = 16  # a tile of this many rows and all columns stays in the cache for up to some ten thousand columns
 _LARGEST = 64  # counts above this are not written in unary
@@ -153,7 +153,7 @@ class Tanimoto(VectorKernel):
             a = (X * X).sum(1)
             b = a if Y is None else (B * B).sum(1)
             K = X.new_empty(X.shape[0], B.shape[0])
-            for rows in blocks(len(X), TILE):
+            for rows in blocks(len(X), height(X, TILE)):
                 K[rows] = self._parts(X[rows], B, a[rows], b)[0]
         else:
             K = _of_any_size(X, B, s, t)
@@ -167,7 +167,7 @@ class Tanimoto(VectorKernel):
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         G = torch.empty_like(X)
-        for rows in blocks(len(X), TILE):
+        for rows in blocks(len(X), height(X, TILE)):
             M = symmetric_rows(S, rows.start, rows.stop)
             M[torch.arange(len(M)), torch.arange(rows.start, rows.stop)] = 0.0  # k(x, x) = 1 does not move
             G[rows] = self._cross_pullback(X[rows], X, M)
@@ -194,7 +194,7 @@ def _of_any_size(X: Tensor, Y: Tensor, s: Tensor, t: Tensor) -> Tensor:
     s, t = (torch.where(size > 0.0, size, torch.ones_like(size)) for size in (s, t))
     A, B = X / s[:, None], Y / t[:, None]
     a, b, K = (A * A).sum(1), (B * B).sum(1), A @ B.mT
-    for rows in blocks(len(A), TILE):
+    for rows in blocks(len(A), height(A, TILE)):
         ratio = s[rows, None] / t
         K[rows] /= ratio * a[rows, None] + b / ratio - K[rows]
     K[a == 0.0] = 0.0
@@ -252,7 +252,7 @@ class MinMax(VectorKernel):
     @staticmethod
     def from_distances(D: Tensor, a: Tensor, b: Tensor) -> Tensor:
         """Values from L1 distances ``D`` of shape (n, m), which are overwritten, and sums of rows ``a`` and ``b``."""
-        for rows in blocks(len(D), TILE):
+        for rows in blocks(len(D), height(D, TILE)):
             part, total = D[rows], a[rows, None] + b
             top = (total - part).clamp_min_(0.0)
             part.add_(total)

@@ -14,6 +14,12 @@ ROWS = 64  # rows of a block: with some thousand columns it stays in the second-
 _SAMPLE = 1024  # rows whose pairs bracket the median
 _MARGIN = 0.05  # half of the share of pairs inside the bracket
 TILE = 256  # side of a square tile: the distances and the terms of a sum fit the second-level cache
+_GPU_ROWS = 2048  # of a block on a GPU: large products fill it, and each block costs some launches
+
+
+def height(like: Tensor, on_cpu: int = ROWS) -> int:
+    """Rows of a block by the device: what a cache holds, or what fills a GPU."""
+    return on_cpu if like.device.type == "cpu" else _GPU_ROWS
 
 
 def new_matrix(n: int, m: int, like: Tensor) -> Tensor:
@@ -29,12 +35,13 @@ class SymmetricTiles:
 
     def __init__(self, n: int, like: Tensor) -> None:
         self.matrix = new_matrix(n, n, like)
-        self._buffer = like.new_empty(TILE * TILE)
+        self._side = max(1, min(n, height(like, TILE)))
+        self._buffer = like.new_empty(self._side**2)
 
     def __iter__(self) -> Iterator[tuple[slice, slice, Tensor]]:
         """Rows, columns from the diagonal on, and space for the values."""
-        for near in blocks(len(self.matrix), TILE):
-            for far in blocks(len(self.matrix), TILE, near.start):
+        for near in blocks(len(self.matrix), self._side):
+            for far in blocks(len(self.matrix), self._side, near.start):
                 shape = (near.stop - near.start, far.stop - far.start)
                 yield near, far, self._buffer[: shape[0] * shape[1]].view(shape)
 
@@ -55,7 +62,7 @@ def blocks(n: int, height: int = ROWS, first: int = 0) -> Iterator[slice]:
 
 def strips(K: Tensor) -> Iterator[tuple[slice, Tensor]]:
     """Yield blocks of whole rows that fit the cache, as slices and views."""
-    for rows in blocks(len(K), max(ROWS, 2 * TILE**2 // max(K.shape[1], 1))):
+    for rows in blocks(len(K), max(height(K), 2 * TILE**2 // max(K.shape[1], 1))):
         yield rows, K[rows]
 
 
@@ -73,7 +80,7 @@ def upper_distances(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
     """Squared distances between centred rows, right of the diagonal, block by block; exact zero diagonal."""
     norms = (A * A).sum(1)
     lowered = norms - rounding(norms)  # equal points are at distance zero on every machine
-    for rows in blocks(len(A)):
+    for rows in blocks(len(A), height(A)):
         D = torch.addmm(norms[None, rows.start :], A[rows], A[rows.start :].mT, alpha=-2.0)
         yield rows, D.add_(lowered[rows, None]).clamp_min_(0.0).fill_diagonal_(0.0)
 

@@ -14,7 +14,7 @@ from rkhs._core.checks import check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
-from rkhs.kernels.vectors.distances import TILE, blocks
+from rkhs.kernels.vectors.distances import TILE, blocks, height
 
 _LARGEST_DEGREE = 10**9  # beyond, powers do not fit into machine integers
 
@@ -68,7 +68,7 @@ class DotProduct(VectorKernel):
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         G = torch.empty_like(X)
-        for rows in blocks(len(X), TILE):
+        for rows in blocks(len(X), height(X, TILE)):
             G[rows] = self._slope(X[rows] @ X.mT).mul_(symmetric_rows(S, rows.start, rows.stop)) @ X
         return G
 

@@ -19,7 +19,7 @@ from rkhs._core.checks import Declared, check_flag, count
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
-from rkhs.kernels.vectors.distances import TILE, blocks
+from rkhs.kernels.vectors.distances import TILE, blocks, height
 
 _MAX_DEPTH = 10_000  # the time is linear in it, and kernels of deeper networks hardly depend on the directions
 
@@ -89,7 +89,7 @@ class _Angular(VectorKernel):
         B, b = self._directions(Y)
         K = A.new_empty(A.shape[0], B.shape[0])
         sizes = self._size(b)
-        for rows in blocks(A.shape[0], TILE):
+        for rows in blocks(A.shape[0], height(A, TILE)):
             K[rows] = self._profile(self._cosines(A[rows], B)).mul_(sizes)
         return K.mul_(self._size(a)[:, None])
 
@@ -105,7 +105,7 @@ class _Angular(VectorKernel):
         """Upper blocks only, mirrored: half the transcendental work, and exactly symmetric."""
         n = A.shape[0]
         K = A.new_empty(n, n)
-        for rows in blocks(n, TILE):
+        for rows in blocks(n, height(A, TILE)):
             start, stop = rows.start, rows.stop
             part = self._profile(self._cosines(A[rows], A[start:])).mul_(sizes[start:]).mul_(sizes[rows, None])
             width = stop - start
@@ -122,7 +122,7 @@ class _Angular(VectorKernel):
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         A, a = self._directions(X)
         G = torch.empty_like(X)
-        for rows in blocks(X.shape[0], TILE):
+        for rows in blocks(X.shape[0], height(X, TILE)):
             u = self._cosines(A[rows], A)
             u[torch.arange(u.shape[0]), torch.arange(rows.start, rows.stop)] = 1.0
             G[rows] = self._chain(A[rows], A, a, u, symmetric_rows(S, rows.start, rows.stop))[:, : X.shape[1]]
@@ -132,7 +132,7 @@ class _Angular(VectorKernel):
         A, a = self._directions(X)
         B, b = self._directions(Y)
         G = torch.empty_like(X)
-        for rows in blocks(X.shape[0], TILE):
+        for rows in blocks(X.shape[0], height(X, TILE)):
             u = self._cosines(A[rows], B)
             G[rows] = self._chain(A[rows], B, b, u, S[rows])[:, : X.shape[1]]
         return G.mul_((a > 0.0)[:, None])

@@ -17,11 +17,11 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, column_means, symmetric_rows
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.distances import (
-    ROWS,
     TILE,
     SymmetricTiles,
     blocks,
     cancels,
+    height,
     new_matrix,
     rounding,
     squared_distances,
@@ -136,7 +136,7 @@ class Radial(Stationary):
         def pull(S: Tensor | Outer) -> Tensor:
             halves = (
                 (rows, symmetric_rows(S, rows.start, rows.stop, rows.start).mul_(slopes[rows, rows.start :]))
-                for rows in blocks(n, TILE if n <= TILE else ROWS)  # of whole tiles, or within one
+                for rows in blocks(n, TILE if n <= TILE else height(A))  # of whole tiles, or within one
             )
             return _graph_laplacian(A, halves).mul_(2.0)
 
@@ -156,7 +156,7 @@ class Radial(Stationary):
     def gram_and_slopes(self, X: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
         """``k(X, Y)`` and ``f'`` there, for :meth:`pulled` and :meth:`jacobian_of`, each of shape (m, n)."""
         K, slopes = X.new_empty(2, len(X), len(Y))  # the alignment on which bitwise equal products depend
-        for rows in blocks(len(X), max(ROWS, TILE**2 // len(Y))):
+        for rows in blocks(len(X), max(height(X), TILE**2 // len(Y))):
             D = squared_distances(X[rows], Y, self._gamma ** (2 / self._power))
             K[rows], slopes[rows] = self._profile_and_slope(D)
         return K, slopes
@@ -275,7 +275,7 @@ class Gaussian(Radial):
         A = X - column_means(X)
         halves = (
             (rows, symmetric_rows(S, rows.start, rows.stop, rows.start).mul_(K[rows, rows.start :]))
-            for rows in blocks(A.shape[0])
+            for rows in blocks(A.shape[0], height(A))
         )
         return _graph_laplacian(A, halves).mul_(-2.0 * self._gamma)
 

@@ -78,7 +78,7 @@ def sample_landmarks(
         return np.sort(_kmeans_plus_plus(kernel, items, m, rng))
     known = np.sort(rng.choice(n, min(n, 4 * m), replace=False))
     largest = float(kernel._diag(items).abs().max())
-    scores = leverage_scores(kernel, items, max(_REG * largest, 1e-300), known=known).numpy()
+    scores = leverage_scores(kernel, items, max(_REG * largest, 1e-300), known=known).cpu().numpy()
     scores = scores + 1e-12 * max(float(scores.max()), 1e-300)  # fewer positive scores than landmarks
     return np.sort(rng.choice(n, m, replace=False, p=scores / scores.sum()))
 
@@ -168,14 +168,14 @@ def _columns(kernel: Kernel, tile: Any, items: Any, rows: np.ndarray, chosen: An
 def _kmeans_plus_plus(kernel: Kernel, items: Any, m: int, rng: np.random.RandomState) -> np.ndarray:
     """Kernel k-means++: the next landmark is drawn with probability proportional to the squared distance."""
     n = len(items)
-    diag = kernel._diag(items).to(torch.float64).numpy()
+    diag = kernel._diag(items).to(torch.float64).cpu().numpy()
     if not np.isfinite(diag).all():
         raise not_finite(kernel, torch.from_numpy(diag)[:, None], whole=False)
     chosen = [int(rng.randint(n))]
     nearest = np.full(n, np.inf)
     while len(chosen) < m:
         last = np.array([chosen[-1]])
-        column = _columns(kernel, items, items, last, pick(items, last))[:, 0].to(torch.float64).numpy()
+        column = _columns(kernel, items, items, last, pick(items, last))[:, 0].to(torch.float64).cpu().numpy()
         nearest = np.minimum(nearest, np.maximum(diag - 2.0 * column + diag[chosen[-1]], 0.0))
         nearest[chosen[-1]] = 0.0
         total = nearest.sum()
