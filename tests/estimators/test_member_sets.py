@@ -53,6 +53,31 @@ def test_a_set_of_candidates_is_the_full_conformal_one(center: bool) -> None:
     assert found.guarantee == "at least"
 
 
+@pytest.mark.parametrize("center", [True, False])
+def test_a_row_is_left_out_with_its_group(center: bool) -> None:
+    (X, Y), (new, others) = made(24), made(12, 1)
+    groups = np.arange(24) % 9  # of two and three rows
+    X = X[groups] + 0.1 * X  # rows of a group are alike
+    Y = Y[groups]
+    model = InputOutputKernelRegressor(Gaussian(0.5), output_kernel=Gaussian(0.5), center=center).fit(
+        X, Y, groups=groups
+    )
+    found = model.predict_set(new, others, coverage=0.7)
+    needed, ridge = min_nonconforming_rows(0.7, 9), 24 * model.reg_
+    for x, members in zip(new, found.members, strict=True):
+        P = np.linalg.inv(Gaussian(0.5)(np.vstack([X, x])) + ridge * np.eye(25))
+        A = P - np.outer(P.sum(1), P.sum(1)) / P.sum() if center else P
+        for c, member in zip(others, members, strict=True):
+            inner, scores = A @ Gaussian(0.5)(np.vstack([Y, c])) @ A, np.empty(25)
+            for group in (*(np.flatnonzero(groups == g) for g in range(9)), [24]):
+                V = np.linalg.inv(A[np.ix_(group, group)])  # covariance of the rows of a group, without it
+                scores[group] = np.diag(V @ inner[np.ix_(group, group)] @ V) / np.diag(V)
+            larger = scores[:-1] >= scores[-1] * (1.0 - 1e-9)
+            assert member == (sum(larger[groups == g].mean() for g in range(9)) >= needed - 1e-9)
+    assert 0 < found.sizes.mean() < 12
+    assert (found.guarantee, found.scope) == ("about", "items")
+
+
 def test_lists_of_their_own_and_one_list_for_all_agree() -> None:
     (X, Y), (new, others) = made(25), made(6, 1)
     model = machine().fit(X, Y)

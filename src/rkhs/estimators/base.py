@@ -83,7 +83,7 @@ class KernelEstimator(EngineThreads, WholeFits):
     _needs_differences: ClassVar[bool] = False  # whether nothing can be learned from items that are all equal
 
     reader_: Reader  # how items are read, in fit and afterwards
-    grouped_: bool = False  # whether rows of a group were left out together
+    groups_: np.ndarray | None = None  # (n,): group of each row, if rows of a group were left out together
     # Settings compared by leave-one-out: pairs of a kernel (None: the fitted one) and its regularisers; empty after
     # other choices, None without a choice.
     _compared: list[tuple[OperatorKernel | None, np.ndarray]] | None = None

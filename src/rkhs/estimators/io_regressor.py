@@ -28,6 +28,7 @@ from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.losses import EpsilonHuberLoss, as_loss
 from rkhs.models import CandidateSets, MachineModel
 from rkhs.models.conformal import Setting, chosen_members
+from rkhs.models.left_out_groups import LeftOutGroups
 from rkhs.outputs import RKHS
 from rkhs.selection.conformal_candidates import check_places_of, label_limit, likely_candidates
 from rkhs.spaces.features.base import check_items_stored
@@ -321,7 +322,8 @@ class InputOutputKernelRegressor(KernelMachine):
 
         Without ``held_out`` each training row is left out in turn, in closed form. Candidates form the exact full
         conformal set of the score ``||phi(z) - h|| / sd``, also with ``reg="auto"`` for at most 500 rows without groups
-        and copies (see :meth:`OperatorKernelRegressor.predict_set`); else the guarantee is "about". Labels
+        and copies (see :meth:`OperatorKernelRegressor.predict_set`); else the guarantee is "about". After
+        ``fit(groups=)`` a row is left out with its group, so that sets hold for items of new groups. Labels
         (``multilabel_``, no candidates) are those whose left-out scores reach a limit at which a share of at most about
         ``1 - coverage`` of an item's true labels is missed, on average.
 
@@ -372,19 +374,25 @@ class InputOutputKernelRegressor(KernelMachine):
             self.output_.squared_distances,
         )
 
+        groups = None if self.groups_ is None else LeftOutGroups.of(machine.calibration, self.groups_)
+
         def members(settings: list[Setting]) -> np.ndarray:
             inside = np.empty(len(settings[0][1].values), dtype=object)
             for row in range(len(inside)):
                 K, diagonal = (part.to(settings[0][1].values) for part in next(kernels))
                 squares = [distances(new.values[row : row + 1], K, diagonal, paired=False)[0] for _, new in settings]
-                inside[row] = chosen_members(settings, row, self.output_.encode(K), squares, coverage)
+                E = self.output_.encode(K)
+                if groups is None:
+                    inside[row] = chosen_members(settings, row, E, squares, coverage)
+                else:
+                    inside[row] = groups.contains(settings[0][1], row, E, squares[0], coverage)
             return inside
 
         if machine.exact:
             found = machine.each_of_settings(members)
         else:
             found = machine.each(lambda new: members([(machine.calibration, new)]))
-        return CandidateSets(coverage, "at least" if machine.exact else "about", list(found), scope=self._scope)
+        return CandidateSets(coverage, "at least" if machine.exact else "about", list(found))
 
     def _label_sets(self, found: LeftOutMachine, coverage: float) -> CandidateSets:
         """Sets of labels by conformal risk control on leave-one-out scores."""

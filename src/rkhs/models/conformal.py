@@ -34,7 +34,7 @@ from rkhs._core.copies import copies
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import cholesky
 
-_TIE = 1.0 + 1e-9  # relative tolerance of comparisons: differences by rounding are ties
+TIE = 1.0 + 1e-9  # relative tolerance of comparisons: differences by rounding are ties
 _PRIOR_ROWS = 10.0  # weight, in rows, of the scale pooled over outputs when the scale of one is shrunk to it
 _RATIOS = np.concatenate([[0.0], np.logspace(-6.0, 6.0, 97)])  # candidates: posterior variance over noise
 _MIN_NOISE = 0.1  # smallest noise variance, as a share of the mean squared residual
@@ -246,7 +246,7 @@ class Calibration:
         # counts (n,): number of items that each row represents.
         loo_variance, n = 1.0 / self.precision, len(self.group_of_row)
         counts = loo_variance.new_full((n,), len(self.representatives) / n) if counts is None else counts
-        not_smaller = (new.variance[:, None] + new.weights**2 * loo_variance <= loo_variance * _TIE).double()
+        not_smaller = (new.variance[:, None] + new.weights**2 * loo_variance <= loo_variance * TIE).double()
         return np.asarray(((1.0 + not_smaller @ counts) / (1.0 + counts.sum())).numpy())
 
     def min_rows(self, coverage: float) -> int:
@@ -313,7 +313,7 @@ class Calibration:
         """Whether the exact set of a new item contains candidates of coordinates (c, r), squared distances (c,)."""
         squared_norms = (self.residuals**2).sum(1)
         moved = 2.0 * new.weights[row][:, None] * (self.residuals @ (E.double() - new.values[row]).mT)
-        inside = squares.double() + moved <= (squared_norms * self.precision * new.variance[row])[:, None] * _TIE
+        inside = squares.double() + moved <= (squared_norms * self.precision * new.variance[row])[:, None] * TIE
         return np.asarray((inside.sum(0) >= self.min_rows(coverage)).numpy())
 
     def variances(self, residuals: np.ndarray, new: NewItems) -> np.ndarray:
@@ -396,7 +396,7 @@ def chosen_members(
 
 def _least(errors: np.ndarray) -> np.ndarray:
     """Which settings have the least error, along the first axis; ties count."""
-    return errors <= errors.min(0) * _TIE
+    return errors <= errors.min(0) * TIE
 
 
 def _hull(functions: np.ndarray, values: np.ndarray, ends: np.ndarray) -> tuple[float, float]:

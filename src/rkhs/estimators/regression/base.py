@@ -146,7 +146,6 @@ class KernelMachine(KernelEstimator):
         """Check the groups; return the index of the group of each row, shape (n,), or None without groups."""
         if groups is None:
             return None
-        self.grouped_ = True
         import pandas as pd
 
         labels = read_values(groups, "groups")
@@ -161,6 +160,7 @@ class KernelMachine(KernelEstimator):
                 "groups must not be given here: leave-one-group-out needs the squared loss, one kernel, dense storage, "
                 "targets without gaps, and reg='auto' (or cv='auto'); got groups"
             )
+        self.groups_ = numbers
         return numbers
 
     def _solve(self, regression: Regression) -> Self:
@@ -217,7 +217,7 @@ class KernelMachine(KernelEstimator):
     @property
     def _scope(self) -> str:
         """The new items that the guarantee of leave-one-out prediction sets covers."""
-        return "items of known groups" if self.grouped_ else "items"
+        return "items of known groups" if self.groups_ is not None else "items"
 
     def _coordinates(self, items: Items) -> Tensor:
         """Coordinates (m, r) of the predicted outputs of items in the form that the kernel reads."""
