@@ -77,3 +77,23 @@ def test_ordinary_tables_are_no_records(run: Run, rows: list[str]) -> None:
     """With codes in the first column, and one row that is short or long."""
     Path("t.csv").write_text("\n".join(rows) + "\n")
     assert "--records" not in run("novelty", "t.csv")[1]
+
+
+def test_units_and_relations_of_known_values_alone(run: Run) -> None:
+    """Relations next to empty values say nothing of a value; two units are counted where values are known."""
+    head = "a,Relation,Value,Standard Units"
+    rows = [f"{i * i % 7}.5,{'>' * (i == 3)},{i}.25,{'ug.mL-1' if i % 4 == 0 else 'nM'}" for i in range(16)]
+    empty = ["1.5,>,,%", "2.5,>,,nM"]
+    words = ("compare", "v.csv", "--predict", "Value", "--columns", "a", "--seed", "0")
+    Path("v.csv").write_text("\n".join([head, *rows, *empty]) + "\n")
+    err = run(*words)[1]
+    assert "column 'Relation' says > or < in 1 of 16 rows: bounds" in err
+    assert (
+        err.count("column 'Standard Units' says 'nM' in 12 rows, 'ug.mL-1' in 4 rows: values in different units") == 1
+    )
+    Path("v.csv").write_text("\n".join([head, *(row.replace(">", "") for row in rows[1::2]), *empty]) + "\n")
+    err = run(*words)[1]
+    assert "says" not in err
+    classes = [f"{i * i % 7}.5,>,{'ab'[i % 3 == 0]},{'%' if i % 4 else 'nM'}" for i in range(16)]
+    Path("v.csv").write_text("\n".join([head, *classes]) + "\n")
+    assert "says" not in run(*words)[1]

@@ -55,7 +55,7 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     position = locate(column, found.names, found.width, argument)
     found.chosen([position], None, settings.index_column)
     found.drop_units([position])
-    found.warn_of_bounds()
+    found.warn_of_bounds([position])
     found.warn_of_left_out([position], settings.missing)
     values = _values(found, position, file, settings)
     texts = [cell for cell in values.tolist() if isinstance(cell, str)]
@@ -291,7 +291,7 @@ def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **o
     found.drop_units(read)
     for wanted in settings.columns or ():
         found.refuse_few_words(locate(wanted, found.names, found.width, "columns"))
-    found.warn_of_bounds()
+    found.warn_of_bounds(read)
     found.warn_of_left_out(read, settings.missing)
     texts = found.cells[0].dtype == object and not found.mostly_numbers(0)
     if names_first and texts and found.may_name_rows(settings.columns, settings.drop_columns, settings.index_column):
