@@ -58,9 +58,6 @@ _OF_TEXTS = (
 )
 _FEW_COLUMNS = 2  # of which a warning each is no flood
 _MOST_LISTED = 6  # odd texts that a message names, ready to copy
-_OF_VALUES = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator|units?)$|[a-z](?-i:Units?)$")
-_MOST_UNITS = 10  # of values
-_BOUNDS = frozenset({">", "<", ">=", "<=", ">>", "<<"})
 Column = np.ndarray  # numbers with NaN for gaps, or an array of objects: texts, and None for gaps
 
 
@@ -179,23 +176,6 @@ class Columns:
                 f"{self.source}: bounds such as {listed(list(map(quote, gaps)), 3)} are taken as gaps: the model knows "
                 f"no values {sides} them, and its errors and intervals say nothing of such items{_other_words(missing)}"
             )
-
-    def warn_of_bounds(self, positions: Sequence[int]) -> None:
-        """Warn of columns that say ``>`` of known values, as databases of measurements write them, or several units."""
-        numbers = [np.isfinite(self.cells[j]) for j in positions if self.cells[j].dtype != object]
-        known = np.any(numbers, axis=0) & np.ones(len(self.cells[0]), bool)
-        for name, cells in zip(self.names or (), self.cells, strict=False):
-            of_values = cells[known].tolist() if _OF_VALUES.search(name) and cells.dtype == object else []
-            texts = Counter(str(cell).strip("'") for cell in of_values if cell is not None)  # ChEMBL quotes them
-            start = f"{self.source}: {column_label([name], 0)}"
-            if bounds := sum(map(texts.__getitem__, _BOUNDS)):
-                warn(f"{start} says > or < in {bounds} of {len(of_values)} rows: bounds, read as values")
-            elif 1 < len(texts) <= _MOST_UNITS and name.lower().endswith(("unit", "units")):
-                units = [f"{quote(unit)} in {many(count, 'row', 'rows')}" for unit, count in texts.most_common()]
-                what = (
-                    "values in different units are read as if in one: keep the rows of one unit, or convert the others"
-                )
-                warn(f"{start} says {listed(units)}: {what}")
 
     def titles(self, positions: Sequence[int]) -> tuple[str, ...] | None:
         """Names of some columns, if they have names."""
