@@ -47,7 +47,7 @@ class LackingColumns(InputError):
         self.names = names
 
 
-_OF_TEXTS = ("encoding", "delimiter", "comment", "decimal", "thousands")  # options that read text tables
+_OF_TEXTS = ("encoding", "delimiter", "comment", "decimal", "thousands", "records")  # options that read text tables
 _SHAPES = ("transpose", "window", "step")  # options that make other rows of those of a file
 _FIRST_ROWS = 100  # that show whether columns have names
 _MOST_TITLES = 20  # rows above names of columns
@@ -60,7 +60,7 @@ def reading_options(args: argparse.Namespace) -> dict[str, Any]:
     """How the text of a file is read."""
     options = {
         name: getattr(args, name)
-        for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key")
+        for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key", "records")
     }
     options["header"] = None if args.header is None else args.header == "yes"
     options["missing"] = None if args.missing is None else [cell for text in args.missing for cell in _cells_in(text)]
@@ -204,14 +204,22 @@ def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any
     return replace(parts[0], X=np.stack([part.X for part in parts]), source=path)
 
 
-def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, kinds: list[str] | None) -> Dataset:
-    """A table of numbers and texts; new files have the columns of the training file."""
+def _read_mixed(
+    args: argparse.Namespace,
+    path: str,
+    names: list[str] | None,
+    kinds: list[str] | None,
+    places: Sequence[int] | None = None,
+) -> Dataset:
+    """A table of numbers and texts; new files have the columns of the training file, by name or place."""
     options = _given_options(args)
     if getattr(args, "gram", False):
         raise InputError("a mixed table takes no --gram; leave it out")
     if names is not None and args.columns is None:
         options["columns"] = names
         _refuse_lacking(path, names, _below_titles(args, path, names))
+    elif places and args.columns is None:
+        options["columns"] = places
     return _report_skipped(args, read_texts(args, path, kinds, options))
 
 
@@ -264,7 +272,7 @@ def read_for_model(
     if model.kernel_.domain == "gram":
         data = _in_training_order(path, read_input(changed(args, gram="cross"), path), known.get("column_names"))
     elif known.get("kind") == "table" and not args.transpose:
-        data = _read_mixed(args, path, known.get("column_names"), known.get("column_kinds"))
+        data = _read_mixed(args, path, *map(known.get, ("column_names", "column_kinds", "places")))
     else:
         filled = known.get("kind") == "table"
         data = _read_columns(changed(args, filled=filled), path, known.get("column_names"))
@@ -364,7 +372,7 @@ def _like_the_fit(args: argparse.Namespace, data: Dataset, expected: Any, places
     as_wide = data.kind == "vectors" and data.X.shape[-1] == expected + len(places)
     if not places or not as_wide or data.column_names is not None or args.columns is not None:
         return data
-    return replace(data, X=np.delete(data.X, places, axis=1))
+    return replace(data, X=np.delete(data.X, places, axis=1), places=())
 
 
 def parts_for_model(

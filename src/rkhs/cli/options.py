@@ -61,6 +61,7 @@ reading the input:
 --thousands CHAR  character between thousands, as in 1,234 (default: such cells are refused)
 --comment CHAR  what begins lines of comments in a text file (default: #, %% and // above the table)
 --skip-rows N  rows above the table in a text file (default: look)
+--records CODE  read the rows whose first cell this is, of a text file with several kinds of rows
 --transpose  rows of the file are columns of the table, as genes in rows; its columns are the items. With arrays of
     series: their last axis is time
 --window N  cut one long series, a row a time, into items of N rows that follow each other

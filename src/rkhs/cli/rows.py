@@ -21,7 +21,7 @@ from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.corrections import quiet
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers
-from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_rows as keep_rows, listed
+from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_rows as keep_rows, listed, titles_of
 from rkhs.data.formats import is_table
 from rkhs.data.known_columns import times_of_rows
 from rkhs.data.series_files import AXES_NOTE
@@ -160,6 +160,7 @@ def _turned(data: Dataset, row_names: tuple[str, ...] | None, items: np.ndarray,
         skipped=(),
         blank=(),
         row_title=None,
+        places=(),
         column_title=data.row_title or "",
     )
 
@@ -377,8 +378,8 @@ def _columns_cut(data: Dataset) -> tuple[list[str], np.ndarray]:
     """Names and numbers of the columns that are cut into windows: all but dates."""
     if data.kind not in ("table", "vectors"):
         raise InputError(f"--window cuts tables of numbers and dates; got {data.kind}; leave it out")
-    names = data.column_names or tuple(map(str, range(data.X.shape[1])))
-    kept = [j for j, name in enumerate(names) if name not in data.dates]
+    names = data.column_names or tuple(map(str, data.places or range(data.X.shape[1])))
+    kept = [j for j, title in enumerate(titles_of(data)) if title not in data.dates]
     titles, X = [names[j] for j in kept], data.X[:, kept]
     if data.kind == "vectors":
         return titles, X

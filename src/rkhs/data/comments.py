@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import filterfalse, islice
 from typing import Any, TextIO
 
@@ -40,9 +40,9 @@ def without_comments(
     return mark, [row for row in above if mark_of(row) != mark], kept
 
 
-def uncommented(lines: TextIO, mark: str | None, is_comment: Callable[[str], bool]) -> Any:
-    """A file without its lines of comments, where these have a mark, as pandas reads it."""
-    return lines if mark is None else _Uncommented(filterfalse(is_comment, lines))
+def uncommented(lines: TextIO, marks: Iterable[str | None], is_comment: Callable[[str], bool]) -> Any:
+    """A file without its lines of comments, where these or others have a mark, as pandas reads it."""
+    return _Uncommented(filterfalse(is_comment, lines)) if any(marks) else lines
 
 
 class _Uncommented:

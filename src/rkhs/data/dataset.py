@@ -135,6 +135,9 @@ class Dataset:
         Column with the `column_names`, where rows of the file are columns of `X`; empty if it has none.
     aliases : tuple of tuple of str, default=()
         Other names of the rows, empty where one has none: parts of names in FASTA files, other numbers of spectra.
+    places : tuple of int, default=()
+        Positions in the file, from 0, of the columns of `X` where these have no names and some of the file are left
+        out.
 
     Examples
     --------
@@ -168,6 +171,7 @@ class Dataset:
     blank: tuple[int, ...] = ()
     column_title: str | None = None
     aliases: tuple[tuple[str, ...], ...] = ()
+    places: tuple[int, ...] = ()
 
     @property
     def namings(self) -> list[tuple[str, ...]]:
@@ -196,8 +200,8 @@ class Dataset:
 
 
 def titles_of(data: Dataset) -> Sequence[str]:
-    """Names of the columns of rows, or their positions."""
-    return data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
+    """Names of the columns of rows, or their positions in the file."""
+    return data.column_names or [f"column {j}" for j in data.places or range(data.X.shape[1])]
 
 
 def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:

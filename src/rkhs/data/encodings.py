@@ -1,12 +1,14 @@
-"""The encoding that a text file of another one may have."""
+"""The encoding of a text file, and the one that a file of another encoding may have."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import BinaryIO
 
 from rkhs._core.errors import InputError
-from rkhs.data.formats import open_bytes
+from rkhs._core.files import text_encoding
+from rkhs.data.formats import extension_of, marked_encoding, open_bytes
 from rkhs.data.text import Mendable
 
 # Encodings of texts whose letters stand next to each other, and the first bytes that usual ones have in another.
@@ -20,9 +22,42 @@ _SCRIPTS = {
 }
 _PLAIN = {"cp1252": 0.9, "latin-1": 0.8}  # as plausible as a script with this share of usual letters
 _FEW, _COUNTED = 4, 2**20  # different letters beyond ASCII, and characters that are counted
+_CHUNK_BYTES = 2**20  # bytes
 _RUNS = re.compile(r"[^\x00-\x7f]{2,}")
 _CONTROLS = re.compile(r"[\x80-\x9f]")  # of latin-1, which no text has
 _KANA = re.compile("[\u3041-\u30ff]")
+
+
+def encoding_of(path: Path, asked: str) -> str:
+    """The encoding; a byte order mark takes precedence over the argument."""
+    encoding = text_encoding(asked)
+    if extension_of(path) == ".xlsx":
+        return "utf-8"
+    with open_bytes(path) as handle:
+        start = handle.read(4)
+        if (marked := marked_encoding(start)) is not None:
+            return marked
+        if encoding.startswith(("utf-16", "utf-32")) or not start:
+            return encoding
+        handle.seek(0)
+        place = _nul_offset(handle)
+    if place is not None:
+        raise Mendable(
+            f"{path}: expected text in {asked}; got a NUL character at byte {place}; pass encoding='utf-16-le' if the "
+            "file is UTF-16, or check that this is a text file",
+            encoding="utf-16-le",
+        )
+    return encoding
+
+
+def _nul_offset(handle: BinaryIO) -> int | None:
+    """Find where the first NUL character of a file stands."""
+    done = 0
+    while part := handle.read(_CHUNK_BYTES):
+        if (place := part.find(b"\0")) >= 0:
+            return done + place
+        done += len(part)
+    return None
 
 
 def other_encoding(path: object, encoding: str, error: UnicodeError) -> InputError:

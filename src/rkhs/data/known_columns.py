@@ -42,6 +42,9 @@ from rkhs.data.text import (
 
 T = TypeVar("T")
 _OFFSET = re.compile(r"(:\d\d(?:\.\d+)?)\s?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # from UTC, behind a time
+_OF_VALUES = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator|units?)$|[a-z](?-i:Units?)$")
+_BOUNDS = (">", "<", ">=", "<=", ">>", "<<")
+_MOST_UNITS = 10  # of values
 _CATEGORIES = 20  # texts of a column in which words for gaps may be a category
 
 
@@ -55,7 +58,7 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     position = locate(column, found.names, found.width, argument)
     found.chosen([position], None, settings.index_column)
     found.drop_units([position])
-    found.warn_of_bounds()
+    _warn_of_neighbours(found, [position])
     found.warn_of_left_out([position], settings.missing)
     values = _values(found, position, file, settings)
     texts = [cell for cell in values.tolist() if isinstance(cell, str)]
@@ -63,6 +66,26 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
         found.refuse_texts([position])  # numbers with units are no classes
     return values if texts else values.astype(np.float64)
+
+
+def _warn_of_neighbours(found: Columns, positions: Sequence[int]) -> None:
+    """Warn of columns that say ``>`` of known numbers, as databases of measurements write them, or several units."""
+    numbers = [np.isfinite(found.cells[j]) for j in positions if found.cells[j].dtype != object]
+    known = np.any(numbers, axis=0) & np.ones(len(found.cells[0]), bool)
+    for name, cells in zip(found.names or (), found.cells, strict=False):
+        if _OF_VALUES.search(name) and cells.dtype == object:
+            texts = Counter(str(cell).strip("'") for cell in cells[known].tolist() if cell)  # ChEMBL quotes them
+            _warn_of_texts(f"{found.source}: {column_label([name], 0)} says", name, texts, int(known.sum()))
+
+
+def _warn_of_texts(start: str, name: str, texts: Counter[str], rows: int) -> None:
+    """Warn of bounds, or of several units, among the texts next to numbers."""
+    if bounds := sum(map(texts.__getitem__, _BOUNDS)):
+        warn(f"{start} > or < in {bounds} of {rows} rows: bounds, read as values")
+    elif 1 < len(texts) <= _MOST_UNITS and name.lower().endswith(("unit", "units")):
+        units = [f"{quote(unit)} in {many(count, 'row', 'rows')}" for unit, count in texts.most_common()]
+        what = "values in different units are read as if in one: keep the rows of one unit, or convert the others"
+        warn(f"{start} {listed(units)}: {what}")
 
 
 def _values(found: Columns, position: int, file: Path, options: Options) -> np.ndarray:
@@ -291,7 +314,7 @@ def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **o
     found.drop_units(read)
     for wanted in settings.columns or ():
         found.refuse_few_words(locate(wanted, found.names, found.width, "columns"))
-    found.warn_of_bounds()
+    _warn_of_neighbours(found, read)
     found.warn_of_left_out(read, settings.missing)
     texts = found.cells[0].dtype == object and not found.mostly_numbers(0)
     if names_first and texts and found.may_name_rows(settings.columns, settings.drop_columns, settings.index_column):

@@ -9,22 +9,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from types import SimpleNamespace
-from typing import BinaryIO, TextIO
+from typing import TextIO
 
 import numpy as np
 
 from rkhs._core.errors import InputError, quote
-from rkhs._core.files import text_encoding
 from rkhs.data import formats
 from rkhs.data.comments import mark_of, rows_among, table_lines, without_comments
 from rkhs.data.dataset import check_unique_names, column_label, listed
-from rkhs.data.encodings import other_encoding
+from rkhs.data.encodings import encoding_of, other_encoding
 from rkhs.data.formats import extension_of
 from rkhs.data.points import decimal_mark, may_have_commas, month_columns, pointed_lines, points_in_doubt
+from rkhs.data.records import is_record, refuse_records
 from rkhs.data.text import (
     WEAK,
     Mendable,
@@ -37,14 +37,24 @@ from rkhs.data.text import (
 
 _SAMPLE_ROWS = 200  # rows that the format is detected from
 _SAMPLE_CHARACTERS = 2**16
-_CHUNK_BYTES = 2**20  # bytes
 _MARKS = (",", ";", "\t", "|")  # that may stand between cells
 _DELIMITER_NAMES = {" ": "white space", "\t": "tabs"}
 _MIN_GRID = 10  # numbers of a first row from which rounded or descending grids are recognised
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
 _NO_DECIMAL = re.compile(r"(?<!\d),|,(?!\d)")  # a comma that is no decimal one
 Row = list[str]
-LAYOUT = ("header", "delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "missing", "key")
+LAYOUT = (
+    "header",
+    "delimiter",
+    "encoding",
+    "decimal",
+    "thousands",
+    "comment",
+    "skip_rows",
+    "missing",
+    "key",
+    "records",
+)
 """Options of `read_table` for the format of a text table; None: detected from the file."""
 _TEXT, _NUMBER, _GAP, _BLANK = "tn-_"  # kinds of cells
 
@@ -69,6 +79,7 @@ class Layout:
     guessed: tuple[str, ...] = ()  # what was detected, in sentences
     sheet: str | None = None  # of a workbook; None: the first
     points: bool = False  # those of numbers may separate thousands
+    records: str | None = None  # the first cell of the rows that are read; None: all are
 
     @contextmanager
     def lines(self) -> Iterator[TextIO]:
@@ -101,9 +112,9 @@ class Layout:
             ) from error
 
     def is_comment(self, line: str) -> bool:
-        """Whether a line begins with the mark of comments, and not with an error of Excel."""
+        """Whether a line begins with the mark of comments, and not with an error of Excel, or is of another kind."""
         if self.comment is None or not line.lstrip(' "').startswith(self.comment):
-            return False
+            return not is_record(line, self.records)
         return not is_gap(line.lstrip(' "').partition(self.delimiter)[0])
 
     def rows(self) -> Iterator[tuple[int, Row]]:
@@ -160,7 +171,9 @@ def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     except Mendable:
         raise
     except InputError:
-        _refuse_rows_above(Layout(path, _encoding(path, options.encoding), options.delimiter or ",", None, frozenset()))
+        _refuse_rows_above(
+            Layout(path, encoding_of(path, options.encoding), options.delimiter or ",", None, frozenset())
+        )
         raise
     if layout.width == 1 and not options.delimiter:
         _refuse_rows_above(layout)
@@ -168,10 +181,11 @@ def find_layout(path: Path, options: SimpleNamespace) -> Layout:
 
 
 def _refuse_rows_above(layout: Layout) -> None:
-    """Refuse rows of other widths above names of columns, and rows that have as many cells."""
+    """Refuse records of several kinds, and rows of other widths above names of columns and rows as wide."""
     with layout.lines() as handle:
         head = list(_first_lines(handle))
     for mark in dict.fromkeys((layout.delimiter, *_MARKS)):
+        refuse_records(layout.path, replace(layout, delimiter=mark, comment=None, skip=0).rows())
         rows: list[Row] = []
         with suppress(InputError):
             rows = [cells for _, cells in replace(layout, delimiter=mark).split(head)]
@@ -218,7 +232,7 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
         skip=len(over) + len(table) - len(body),
         names=names,
         width=width,
-        blank=blank,
+        blank=blank if options.records is None else blank | {0},
         words=_columns_with(_TEXT, kinds, width) | month_columns(body, width),
         guessed=tuple(guessed),
     )
@@ -248,16 +262,17 @@ def _leading_zero_notes(names: Sequence[str] | None, body: list[Row], width: int
 
 def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tuple[Layout, list[Row], int | None]:
     """How a file is split, its first rows with points in their numbers, and how many of these to skip."""
-    encoding, missing = _encoding(path, options.encoding), frozenset(options.missing or ())
+    encoding, missing = encoding_of(path, options.encoding), frozenset(options.missing or ())
     usual = "\t" if extension_of(path).startswith(".tsv") else ","
     layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key, thousands=options.thousands)
+    layout = replace(layout, records=options.records)
     with layout.lines() as handle:
-        head = list(_first_lines(handle))
+        head = list(_first_lines(filter(partial(is_record, kind=options.records), handle)))
     formats.refuse_sparse_lines(path, head)
-    declared = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not options.skip_rows else None
+    declared = None if options.skip_rows else re.fullmatch(r"(?i)sep=(\S|\t)\s*", "".join(head[:1]))
     given = options.delimiter or (declared[1] if declared else None)
     layout = replace(layout, delimiter=_delimiter_of(layout, given, head[options.skip_rows or 0 :], guessed))
-    skip = rows_among(head, options.skip_rows, layout.is_comment)
+    skip = rows_among(head, options.skip_rows, layout.is_comment) if options.records is None else 0
     with layout.lines() as handle:
         rows = [cells for _, cells in islice(layout.split(handle), len(head))]
     if declared:
@@ -311,7 +326,7 @@ def _split_header(
         guessed.append("the last line that begins with # names the columns")
         return tuple(behind), _without_units(rows, guessed)
     if header is None:
-        header = _is_names(first, body, layout.path)
+        header = _is_names(first, body, layout)
     if not header:
         return None, rows
     names = tuple(unescape_formula(cell.strip()) for cell in first)
@@ -352,7 +367,7 @@ def _widths(rows: Sequence[Row]) -> set[int]:
     return {len(row) for row in rows if row}
 
 
-def _first_lines(handle: TextIO) -> Iterator[str]:
+def _first_lines(handle: Iterable[str]) -> Iterator[str]:
     """Enough lines to see the layout, few of a wide table."""
     seen = 0
     for i, line in enumerate(islice(handle, _SAMPLE_ROWS)):
@@ -360,38 +375,6 @@ def _first_lines(handle: TextIO) -> Iterator[str]:
         seen += len(line)
         if seen > _SAMPLE_CHARACTERS and i >= 8:
             return
-
-
-def _encoding(path: Path, asked: str) -> str:
-    """The encoding; a byte order mark takes precedence over the argument."""
-    encoding = text_encoding(asked)
-    if extension_of(path) == ".xlsx":
-        return "utf-8"
-    with formats.open_bytes(path) as handle:
-        start = handle.read(4)
-        if (marked := formats.marked_encoding(start)) is not None:
-            return marked
-        if encoding.startswith(("utf-16", "utf-32")) or not start:
-            return encoding
-        handle.seek(0)
-        place = _nul_offset(handle)
-    if place is not None:
-        raise Mendable(
-            f"{path}: expected text in {asked}; got a NUL character at byte {place}; pass encoding='utf-16-le' if the "
-            "file is UTF-16, or check that this is a text file",
-            encoding="utf-16-le",
-        )
-    return encoding
-
-
-def _nul_offset(handle: BinaryIO) -> int | None:
-    """Find where the first NUL character of a file stands."""
-    done = 0
-    while part := handle.read(_CHUNK_BYTES):
-        if (place := part.find(b"\0")) >= 0:
-            return done + place
-        done += len(part)
-    return None
 
 
 def _kinds(row: Row) -> str:
@@ -555,7 +538,7 @@ def _columns_with(kind: str, kinds: Sequence[str], width: int) -> frozenset[int]
     return frozenset(j for j in range(width) if any(row[j : j + 1] == kind for row in kinds))
 
 
-def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
+def _is_names(cells: Row, body: Sequence[Row], layout: Layout) -> bool:
     """Whether the first row holds names of columns."""
     kinds, values = _kinds(cells), list(map(number_in, cells))
     if re.fullmatch(f"{_TEXT}|[{_TEXT}{_BLANK}]+{_TEXT}{_BLANK}*", kinds):  # a text alone, or one beyond the first cell
@@ -565,11 +548,12 @@ def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
     grid = is_grid(values[unnamed:])
     if grid and (unnamed or short):
         return True
-    if not (_TEXT in kinds or unnamed or grid):
+    if layout.records is not None or not any((_TEXT in kinds, unnamed, grid)):
         return False
     raise InputError(
-        f"{path}: expected a first row that is clearly names or clearly data; got {listed(list(map(quote, cells)))}; "
-        "pass header=True if these are column names, header=False if they are data, skip_rows= if rows stand above the "
+        f"{layout.path}: expected a first row that is clearly names or clearly data; got "
+        f"{listed(list(map(quote, cells)))}; pass header=True if these are column names, header=False if they are "
+        "data, skip_rows= if rows stand above the "
         f"table{_times_advice(values[1:])}"
     )
 

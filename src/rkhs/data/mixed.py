@@ -111,6 +111,7 @@ def read_mixed(
         guessed=found.guessed,
         blank=found.blank,
         dates=_dated(found, positions, X, titles),
+        places=found.places(positions),
     )
     return keep_rows(data, pandas.notna(X).any(axis=1), NOTHING_KNOWN)
 
@@ -230,7 +231,7 @@ def _dated(found: Columns, positions: list[int], X: np.ndarray, titles: Sequence
         for i, j in enumerate(positions)
         if found.cells[j].dtype == object and not (texts[i] or found.mostly_numbers(j))
     ]
-    return tuple(f"column {i}" if titles is None else titles[i] for i in dated)
+    return tuple(f"column {positions[i]}" if titles is None else titles[i] for i in dated)
 
 
 def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:

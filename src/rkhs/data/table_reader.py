@@ -90,6 +90,7 @@ def read_table(
     thousands: str | None = None,
     comment: str | None = None,
     skip_rows: int | None = None,
+    records: str | None = None,
 ) -> Dataset:
     r"""Read vectors, a Gram matrix or molecules from a file; its extension says the format.
 
@@ -140,6 +141,8 @@ def read_table(
         begin with ``#``, ``%`` or ``//``, and such lines between its rows where no row of the table is like them.
     skip_rows : int, default=None
         Number of rows to skip above the table. None: skips titles, that is rows with a single text.
+    records : str, default=None
+        Read the rows whose first cell this is, without that cell, of a file whose rows are records of several kinds.
 
     Returns
     -------

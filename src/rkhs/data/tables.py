@@ -58,8 +58,6 @@ _OF_TEXTS = (
 )
 _FEW_COLUMNS = 2  # of which a warning each is no flood
 _MOST_LISTED = 6  # odd texts that a message names, ready to copy
-_RELATION = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator)$")
-_BOUNDS = frozenset({">", "<", ">=", "<=", ">>", "<<"})
 Column = np.ndarray  # numbers with NaN for gaps, or an array of objects: texts, and None for gaps
 
 
@@ -179,20 +177,13 @@ class Columns:
                 f"no values {sides} them, and its errors and intervals say nothing of such items{_other_words(missing)}"
             )
 
-    def warn_of_bounds(self) -> None:
-        """Warn of a column of relations, as databases of measurements write them, that says ``>`` of some values."""
-        for name, cells in zip(self.names or (), self.cells, strict=False):
-            named = _RELATION.search(name) is not None
-            bounds = (
-                sum(str(cell).strip("'") in _BOUNDS for cell in cells.tolist()) if named else 0
-            )  # ChEMBL quotes them
-            if bounds:
-                label = column_label([name], 0)
-                warn(f"{self.source}: {label} says > or < in {bounds} of {len(cells)} rows: bounds, read as values")
-
     def titles(self, positions: Sequence[int]) -> tuple[str, ...] | None:
         """Names of some columns, if they have names."""
         return None if self.names is None else tuple(self.names[j] for j in positions)
+
+    def places(self, positions: Sequence[int]) -> tuple[int, ...]:
+        """Positions of some columns, if they have no names and are not all."""
+        return () if self.names is not None or len(positions) == self.width else tuple(positions)
 
     def row_names(self, index: int | None) -> tuple[tuple[str, ...] | None, str | None]:
         """Names of the rows and the title of their column."""
@@ -203,7 +194,7 @@ class Columns:
 
     def may_name_rows(self, columns: Any, dropped: Any, index_column: str | int | None) -> bool:
         """Whether nothing says yet what the first column is, and it is not the only one that could be read."""
-        named = self._named(columns, dropped)
+        named = {*self._named(columns, dropped), *(() if self.layout is None else self.layout.blank)}
         others = columns is not None or self.width > 1 + len(named)
         positions = index_column is not None or self.stored is not None or self.unnamed_first
         return others and not positions and 0 not in named
@@ -297,6 +288,7 @@ class Columns:
             row_title=title,
             guessed=self.guessed + notes,
             blank=self.blank,
+            places=self.places(positions),
         )
 
     def odd_cells(self, position: int) -> list[int]:
@@ -554,7 +546,7 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
         above = layout.split(handle)
         for _ in range(layout.skip):
             next(above)
-        source = uncommented(handle, layout.comment, layout.is_comment)
+        source = uncommented(handle, (layout.comment, layout.records), layout.is_comment)
         try:
             found = _strictly(lambda: pandas.read_csv(source, chunksize=rows, **options, **exact))
             parts = iter([found] if rows is None else found)

@@ -76,7 +76,7 @@ def read_items(
         numbers=numbers,
         names=tuple(map(str, getattr(data, "row_numbers", range(1, n + 1)))) if labels is None else labels,
         named=labels is not None,
-        columns=_heads(heads, numbers, kind),
+        columns=_heads(heads, numbers, kind, getattr(data, "places", ())),
         smiles=structures,
         skipped=getattr(data, "skipped", ()),
         image_shape=_image_shape(numbers, kind, image_shape),
@@ -97,12 +97,14 @@ def _texts(given: Sequence[Any] | None, n: int | None = None, what: str = "") ->
     return None if given is None else tuple(map(str, given))
 
 
-def _heads(heads: tuple[str, ...] | None, numbers: np.ndarray | None, kind: str) -> tuple[str, ...] | None:
+def _heads(
+    heads: tuple[str, ...] | None, numbers: np.ndarray | None, kind: str, places: Sequence[int]
+) -> tuple[str, ...] | None:
     """Names of columns, or positions of those that have none."""
     if numbers is not None and heads is not None and len(heads) != numbers.shape[1]:
         raise InputError(f"column_names must be {numbers.shape[1]}, one per column; got {len(heads)}")
     if heads is None and numbers is not None and kind in ("vectors", "table"):
-        return tuple(f"column {j}" for j in range(numbers.shape[1]))
+        return tuple(f"column {j}" for j in places or range(numbers.shape[1]))
     return heads
 
 
