@@ -178,9 +178,8 @@ def with_command(message: Exception, args: argparse.Namespace) -> str:
     """The message of an error, and one command that does what it, or its cause, and earlier warnings advise."""
     found: Any = next((one for one in (message, message.__cause__) if hasattr(one, "options")), None)
     does = [found.does] if (options := _taken(found, args)) else []
-    does += ["does what the warning above advises", "does what the warnings above advise"][len(args.advice) > 1 :][
-        : len(args.advice)
-    ][:1]
+    if args.advice:
+        does.append(f"does what the {'warning above advises' if len(args.advice) == 1 else 'warnings above advise'}")
     ways = [options, *filter(None, [getattr(found, "otherwise", None)])]
     commands = "".join(as_command(with_advice(args, way)) for way in ways)
     return f"{message}; this command {', and '.join(does)}:{commands}" if does else str(message)
