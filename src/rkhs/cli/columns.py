@@ -209,12 +209,16 @@ def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     if found is None:
         return
     message = f"{data.source}: {found[0]}"
-    texts = [name for name, cells in zip(titles_of(data), data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
-    dropped = texts if args.columns is None else []
-    advice: dict[str, Any] = {} if args.predict else {"window": found[1], "drop_columns": dropped}
+    advice = {} if args.predict else _in_windows(args, data, found[1])
     if data.dates and len(data.X) > _COMPARED and (args.words[0] == "novelty" or args.robust):
         raise Mendable(message, "compares windows", **advice)
     warn(Note(message, "compares windows", **advice))
+
+
+def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> dict[str, Any]:
+    """The options that compare windows of this many rows, without columns of texts."""
+    texts = [name for name, cells in zip(titles_of(data), data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
+    return {"window": length, "drop_columns": texts if args.columns is None else []}
 
 
 def _order_note(data: Dataset) -> tuple[str, int] | None:
