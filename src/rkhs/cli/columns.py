@@ -31,8 +31,7 @@ from rkhs.data.columns import (
     spreads,
     wants_scaling,
 )
-from rkhs.data.dataset import Dataset, titles_of
-from rkhs.data.formats import is_table
+from rkhs.data.dataset import Dataset, is_table, titles_of
 from rkhs.data.molecule_files import molecule_remarks
 from rkhs.data.text import Mendable, Note
 
