@@ -97,3 +97,18 @@ def test_units_and_relations_of_known_values_alone(run: Run) -> None:
     classes = [f"{i * i % 7}.5,>,{'ab'[i % 3 == 0]},{'%' if i % 4 else 'nM'}" for i in range(16)]
     Path("v.csv").write_text("\n".join([head, *classes]) + "\n")
     assert "says" not in run(*words)[1]
+
+
+@pytest.mark.parametrize("lacking", [(), (3,)])
+def test_a_table_without_names_is_predicted_by_the_places_of_the_fit(run: Run, lacking: tuple[int, ...]) -> None:
+    """The file of the fit, whose empty columns the model does not read, and a file of the columns that it reads."""
+    third = "x" if lacking else ""
+    rows = [[f"{7 * i % 11}.5", "abc"[i % 3], third, f"{i % 5}.5", f"{i % 7}.5"] for i in range(20)]
+    Path("t.csv").write_text("".join(f"{','.join(cells)}\n" for cells in rows))
+    known = [[cell for j, cell in enumerate(cells) if j not in lacking] for cells in rows]
+    Path("n.csv").write_text("".join(f"{','.join(cells)}\n" for cells in known))
+    words = ("--header", "no", "--mixed")
+    assert run("fit", "t.csv", *words, "--predict", "3", "-o", "m.rkhs")[0] == 0
+    whole, part = (run("predict", "m.rkhs", name, "--header", "no") for name in ("t.csv", "n.csv"))
+    assert whole[0] == 0
+    assert whole[2] == part[2]

@@ -379,7 +379,10 @@ def test_molecules_of_an_sdf_file(tmp_path):
         for text, name in zip(smiles, ["ethanol", "benzene"], strict=True):
             molecule = Chem.MolFromSmiles(text)
             molecule.SetProp("_Name", name)
+            molecule.SetProp("id", f"00{len(name)}{name == 'ethanol':d}")
             writer.write(molecule)
+    assert read_table(tmp_path / "t.sdf", index_column="id").row_names == ("0071", "0070")
+    assert read_table(tmp_path / "t.sdf", columns=[1], index_column=1 - 1).row_names == tuple(smiles)
     data = read_table(tmp_path / "t.sdf")
     assert (data.kind, data.smiles, data.row_names) == ("molecules", tuple(smiles), ("ethanol", "benzene"))
 

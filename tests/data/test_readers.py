@@ -39,6 +39,14 @@ def _hide(monkeypatch, package):
 # --- text -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("code", ["123.456.789-0{}", "12.345.678/0001-9{}", "12.345.{}78-K"])
+def test_numbers_of_persons_and_firms_name_the_rows(write, code):
+    """A number between points, before a hyphen and check digits, is no number with separators or a unit."""
+    codes = tuple(code.format(i) for i in range(3))
+    data = read_table(write("".join(["cpf;age\n", *(f"{one};{i}.5\n" for i, one in enumerate(codes))])))
+    assert (data.row_names, data.column_names) == (codes, ("age",))
+
+
 def test_csv_with_names_and_an_id_column(write):
     data = read_table(write("id,a,b,c\nr1,1.5,-2.0,3e-7\nr2,0.1,1e300,4\n"))
     np.testing.assert_array_equal(data.X, X)

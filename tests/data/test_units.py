@@ -30,6 +30,8 @@ def of_file(folder: Path, cells: list[str], **options: str) -> list[object]:
         ("BRL 4.781,05", 4781.05, "BRL", "."),
         ("Fr. 22'331.26", 22331.26, "Fr.", "'"),
         ("zł 31,50", 31.5, "zł", "."),
+        ("zł 31", 31.0, "zł", None),
+        ("kr 500", 500.0, "kr", None),
         ("22.331,26 ₺", 22331.26, "₺", "."),
         ("kr 500,-", 500.0, "kr", "."),
         ("CHF 1’205’000.–", 1205000.0, "CHF", "’"),
@@ -48,7 +50,7 @@ def test_units_before_and_behind(cell: str, number: float, unit: str, mark: str 
     assert with_unit([cell], decimal, mark)[0] == [number]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("cell", ["Sample 3", "A31", "A31B", "Obj. 0001", "TK70001", "2005年3月", "ABC 012", "1/2 kg"])
+@pytest.mark.parametrize("cell", ["Sample 3", "A31", "A31B", "Obj. 0001", "TK70001", "rs7412", "krill 5", "2005年3月", "ABC 012", "1/2 kg"])
 def test_names_and_codes_are_no_numbers(cell: str) -> None:
     """A word before a whole number, a code and a month stay texts."""
     assert with_unit([cell, cell]) is None

@@ -31,7 +31,7 @@ from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r
 from rkhs.data.formats import SDF, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
-from rkhs.data.table_reader import column_titles, read_chunks, read_table
+from rkhs.data.table_reader import column_count, column_titles, read_chunks, read_table
 from rkhs.data.text import FewWords, Mendable, Note, is_grouped_number
 
 T = TypeVar("T")
@@ -207,15 +207,16 @@ def _read_mixed(
     names: list[str] | None,
     kinds: list[str] | None,
     places: Sequence[int] | None = None,
+    width: int | None = None,
 ) -> Dataset:
-    """A table of numbers and texts; new files have the columns of the training file, by name or place."""
+    """A table of numbers and texts; new files have the columns of the training file by name, or by place if as wide."""
     options = _given_options(args)
     if getattr(args, "gram", False):
         raise InputError("a mixed table takes no --gram; leave it out")
     if names is not None and args.columns is None:
         options["columns"] = names
         _refuse_lacking(path, names, _below_titles(args, path, names))
-    elif places and args.columns is None:
+    elif places and args.columns is None and column_count(path, **reading_options(args)) == width:
         options["columns"] = places
     return _report_skipped(args, read_texts(args, path, kinds, options))
 
@@ -250,6 +251,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         else None,
         **{name: getattr(args, name) for name in _SHAPES},
         **{name: getattr(args, name) for name in _OF_TEXTS},
+        "width": column_count(data.source, **reading_options(args)) if data.places else None,
         "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if _has_ranges(data) else None,
     }
     return {"input": notes | kind_notes(data, args)}
@@ -269,7 +271,7 @@ def read_for_model(
     if model.kernel_.domain == "gram":
         data = _in_training_order(path, read_input(changed(args, gram="cross"), path), known.get("column_names"))
     elif known.get("kind") == "table" and not args.transpose:
-        data = _read_mixed(args, path, *map(known.get, ("column_names", "column_kinds", "places")))
+        data = _read_mixed(args, path, *map(known.get, ("column_names", "column_kinds", "places", "width")))
     else:
         filled = known.get("kind") == "table"
         data = _read_columns(changed(args, filled=filled), path, known.get("column_names"))

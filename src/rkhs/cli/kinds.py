@@ -129,7 +129,7 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     """What a model file must say of a kind, so that other files are read in the same way."""
     notes: dict[str, Any] = {}
     if data.kind == "table":
-        notes["places"] = list(data.places) * (not getattr(args, "predict", None))
+        notes["places"] = list(data.places)
         notes["column_kinds"] = [
             "date" if name in data.dates else "text" if any(isinstance(cell, str) for cell in cells) else "number"
             for name, cells in zip(titles_of(data), data.X.T, strict=True)

@@ -18,7 +18,7 @@ from rkhs.data.columns import listed as shortened, many
 from rkhs.data.dataset import LEFT_OUT, Dataset, RowNames, SkippedRow, listed
 from rkhs.data.encodings import other_encoding
 from rkhs.data.formats import open_bytes
-from rkhs.data.tables import Columns, typed
+from rkhs.data.tables import Columns, located, typed
 from rkhs.data.text import Mendable
 
 RADIUS = 2
@@ -54,8 +54,8 @@ def _smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
         raise other_encoding(path, encoding, error) from error
 
 
-def read_sdf(path: Path, missing: Collection[str] = ()) -> Columns:
-    """SMILES and tags of molecules as columns, and their names; a record that cannot be read keeps its place."""
+def read_sdf(path: Path, missing: Collection[str] = (), index: str | int | None = None) -> Columns:
+    """SMILES and tags as columns, one of them texts that name molecules; a damaged record keeps its place."""
     Chem, rdBase = optional("rdkit.Chem"), optional("rdkit.rdBase")
     with open_bytes(path) as handle, rdBase.BlockLogs():  # of damaged records there is an error, stereo is not used
         found = list(Chem.ForwardSDMolSupplier(handle))
@@ -63,15 +63,18 @@ def read_sdf(path: Path, missing: Collection[str] = ()) -> Columns:
         raise InputError(f"{path}: expected molecules; got an empty file; check that it was written to the end")
     smiles = ["a damaged record" if mol is None else Chem.MolToSmiles(mol) for mol in found]
     names = tuple("" if mol is None else mol.GetProp("_Name").strip() for mol in found)
-    cells = {"smiles": np.array(smiles, object)} | _tags(found, missing)
-    return Columns(str(path), tuple(cells), list(cells.values()), stored=names if all(names) else None)
+    tags = {"smiles": smiles} | _tags(found)
+    texts = located([(0, "smiles"), (index, "index_column")], (*tags,), len(tags))
+    columns = enumerate(tags.values())
+    cells = [np.array(tag, object) if j in texts else typed(tag, ".", missing) for j, tag in columns]
+    return Columns(str(path), (*tags,), cells, stored=names if all(names) else None)
 
 
-def _tags(molecules: list[Any], missing: Collection[str]) -> dict[str, np.ndarray]:
-    """Tags of molecules as columns, but for one called smiles; a damaged record has none."""
+def _tags(molecules: list[Any]) -> dict[str, list[str | None]]:
+    """Tags of molecules, but for one called smiles; a damaged record has none."""
     records = [{} if mol is None else mol.GetPropsAsDict(autoConvertStrings=False) for mol in molecules]
     tags = dict.fromkeys(chain.from_iterable(records))
-    return {tag: typed([one.get(tag) for one in records], ".", missing) for tag in tags if tag != "smiles"}
+    return {tag: [one.get(tag) for one in records] for tag in tags if tag != "smiles"}
 
 
 def flat_smiles(texts: Iterable[Any]) -> np.ndarray:

@@ -47,7 +47,7 @@ _ALLOWED: dict[str, frozenset[str]] = {
     ".npy": _COLUMN_SELECTION | {"gram"},
     ".npz": _COLUMN_SELECTION | {"gram", "key"},
     ".smi": frozenset({"encoding"}) | _FINGERPRINT_OPTIONS,
-    **dict.fromkeys(SDF, _FINGERPRINT_OPTIONS | {"columns", "missing"}),
+    **dict.fromkeys(SDF, _FINGERPRINT_OPTIONS | {"columns", "index_column", "missing"}),
     **dict.fromkeys(SPECTRA, frozenset({"columns", "missing"})),
     **dict.fromkeys(FASTA, frozenset()),
 }
@@ -104,7 +104,7 @@ def read_table(
         Columns to read, by name or by position counted from 0 in the file, in the order wanted; None reads all. Of an
         ``.sdf`` file these are tags, and None makes fingerprints.
     index_column : str or int, default=None
-        Column of row names. None takes a first column without a header (as R and pandas write it), or a first column
+        Column of row names, a tag of an ``.sdf`` file. None takes a first column without a header (as R and pandas write it), or a first column
         that holds only text, all different. A first column of numbers with a header is data unless named here.
     smiles_column : str or int, default=None
         Column of SMILES; the result is then of kind "molecules". A ``.smi`` file needs none.
@@ -202,8 +202,7 @@ def read_parts(file: Path, extension: str, options: Options, rows: int | None = 
 
 def _smiles(file: Path, extension: str, options: Options, rows: int | None) -> Iterator[SmilesRows]:
     if extension in SDF:
-        records = read_sdf(file)
-        yield records.texts(0), records.row_names(None)
+        yield text_column(read_sdf(file, (), options.index_column), 0, options.index_column, "smiles")
     elif extension == ".smi":
         yield from smi_chunks(file, options.encoding, rows)
     else:
@@ -295,9 +294,10 @@ def column_list(columns: Any, name: str = "columns") -> Any:
 
 def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int | None = None) -> Iterator[Columns]:
     """All columns of a table, in chunks of ``rows`` rows for a text file; the columns ``raw`` are kept as strings."""
-    if extension_of(file) in (*SDF, *SPECTRA):
-        read = read_sdf if extension_of(file) in SDF else read_tags
-        return iter([read(file, options.missing or ())])
+    if extension_of(file) in SDF:
+        return iter([read_sdf(file, options.missing or (), options.index_column)])
+    if extension_of(file) in SPECTRA:
+        return iter([read_tags(file, options.missing or ())])
     if extension_of(file) in TABLES and extension_of(file) not in TEXT_TABLES:
         return _open_parquet(file, options.missing or (), rows, raw)
     raw = ((options.index_column, "index_column"), *raw)
@@ -374,6 +374,11 @@ def text_column(
     named = free and (found.names_first() if known is None else known)
     _, index = found.chosen([position], None, index_column, named=named)
     return found.texts(position), found.row_names(index)
+
+
+def column_count(path: str | os.PathLike[str], **options: Any) -> int:
+    """Number of columns of a table, with those that are empty."""
+    return next(open_columns(as_path(path), Options(**options), rows=1)).width
 
 
 def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:

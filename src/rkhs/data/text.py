@@ -29,12 +29,14 @@ _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 SPACES = str.maketrans("\u00a0\u2007\u2009\u202f", "    ")
 """Of numbers and texts as word processors write them."""
 _LEADS = "+-\u2212\u2013\u00b1<>=\u2264\u2265~\u2248$\u20ac\u00a3\u00a5(['\".,# \u00a0\u202f"
+_MONEY = r"zł|Kč|(?:[Kk]r|R[sp])[.\s]"  # words that begin no name
 # A currency or another short word before a number; CPD-0001 and ABC12 are names.
 _VALUE = re.compile(
-    r"(?:(?:EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|AUD|CAD|NZD|INR|BRL)\s*|[A-Z]{3}\s+|(?:ca\.?|c\.|approx\.?|about)\s*)"
+    rf"(?:(?:EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|AUD|CAD|NZD|INR|BRL|{_MONEY})\s*|[A-Z]{{3}}\s+|(?:ca\.?|c\.|approx\.?|about)\s*)"
     r"[-+]?(?!0\d)\d+(?:[.,]\d+)?|[^\d\s]{0,6}\s*[-+]?\d+[.,]\d+\D*"
 )
 _SIGN = r"[^\s\d_+\-\u2212\u2013\u2014\u00b1<>=\u2264\u2265~\u2248()\[\]{}'’\".,:;/\\|&*#!?@^]"  # of a unit: $, °, ㎡
+_CODE = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?:/\d{4})?-[\dKk]\d?")  # numbers of persons and firms, as 123.456.789-09
 # A number and its unit: kg, %, m2, l/100km.
 _WITH_UNIT = re.compile(
     rf"([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*({_SIGN}\D*(?:[23]|/\s*\d+\s*[^\W\d_]\D*)?)"
@@ -43,7 +45,7 @@ _DECIMAL_ONE = re.compile(r"\d,(?!\d{3}(?!\d))\d|(?<!\d)0,\d")  # a comma that d
 _UNIT_FIRST = re.compile(rf"^([-+]?)([^\W\d_]{{0,5}}(?:{_SIGN}|\.))\s*(?!0\d)([-+]?[\d.,].*)")  # R$ 5, Fr. 5
 # What no name has, as Sample 5 is one: the number in front, a sign or capitals of money, a part, or a unit behind.
 _AMOUNT = re.compile(
-    r"^[-+]?[\d.,]|[$¢-¥₠-⃀￠-￦]|^[-+]?(?:EUR|USD|GBP|CHF|JPY|[A-Z]{3}\s)|\d[.,'’\s][\d\-–—−]|[^\x00-\x7f\d]\d+\s*[^\W\d_]"
+    rf"^[-+]?[\d.,]|[$¢-¥₠-⃀￠-￦]|^[-+]?(?:EUR|USD|GBP|CHF|JPY|[A-Z]{{3}}\s|{_MONEY})|\d[.,'’\s][\d\-–—−]|[^\x00-\x7f\d]\d+\s*[^\W\d_]"
 )
 _MYRIADS = re.compile(r"(?<![\d.,])(\d+)[億亿](?:([\d,]+)万)?")  # 1億1,700万 are 11,700万
 _ID_NAME = re.compile(
@@ -279,7 +281,8 @@ def grouped_error(what: str, text: str, rest: str = "") -> InputError:
 
 def is_measurement(text: str) -> bool:
     """Whether a text starts like a number, as ``16.6 mm`` and ``<5`` do, or holds a decimal one behind a short word."""
-    return text.lstrip(_LEADS)[:1].isnumeric() or _VALUE.fullmatch(text) is not None
+    numeric = text.lstrip(_LEADS)[:1].isnumeric() and _CODE.fullmatch(text) is None
+    return numeric or _VALUE.fullmatch(text) is not None
 
 
 def is_bound(text: str) -> bool:
