@@ -50,7 +50,9 @@ def test_units_before_and_behind(cell: str, number: float, unit: str, mark: str 
     assert with_unit([cell], decimal, mark)[0] == [number]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("cell", ["Sample 3", "A31", "A31B", "Obj. 0001", "TK70001", "rs7412", "krill 5", "2005年3月", "ABC 012", "1/2 kg"])
+@pytest.mark.parametrize(
+    "cell", ["Sample 3", "A31", "A31B", "Obj. 0001", "TK70001", "rs7412", "krill 5", "2005年3月", "ABC 012", "1/2 kg"]
+)
 def test_names_and_codes_are_no_numbers(cell: str) -> None:
     """A word before a whole number, a code and a month stay texts."""
     assert with_unit([cell, cell]) is None

@@ -83,8 +83,7 @@ def repeats(K: Tensor, targets: Tensor) -> np.ndarray | None:
     floor = max(_SAME, 16.0 * float(torch.finfo(K.dtype).eps)) * float(d.mean())
     tree = linkage(squareform(np.sqrt(D.clip(floor)), checks=False), "single")
     n, heights = len(K), tree[:, 2]
-    ratios = heights[1:] / heights[:-1]
-    for place in np.flatnonzero(ratios >= _GAP):
+    for place in np.flatnonzero((heights[1:] / heights[:-1]) >= _GAP):
         groups = fcluster(tree, heights[place], "distance")
         sizes = np.bincount(groups)
         many = sizes[sizes > 1]

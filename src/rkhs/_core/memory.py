@@ -39,8 +39,7 @@ def readable(n_bytes: float) -> str:
 
 def available_bytes() -> int:
     """Memory that this process may still take: the least of free memory, cgroup limits and the address-space limit."""
-    known = [_free(), *_cgroups(), _address_space()]
-    found = [value for value in known if value is not None]
+    found = [value for value in [_free(), *_cgroups(), _address_space()] if value is not None]
     return min(found) if found else 8 * 2**30
 
 

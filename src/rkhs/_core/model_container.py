@@ -228,9 +228,7 @@ def _kind_of(start: bytes) -> str:
         return "an empty file"
     if start[:1] == b"\x80":
         return "a pickle file, which is never loaded because it can run code"
-    if start[:2] == b"PK":
-        return "a zip archive (perhaps of torch, NumPy or skops)"
-    return "a file of another kind"
+    return "a zip archive (perhaps of torch, NumPy or skops)" if start[:2] == b"PK" else "a file of another kind"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -81,8 +81,7 @@ def _scaled(args: argparse.Namespace, data: Dataset, kernel: Any, asked: str) ->
             block = "--engine and --stream read a file block by block" if data.kind == "vectors" else f"got {data.kind}"
             raise InputError(f"--scale-columns yes is for rows of numbers in memory; {block}; leave it out")
         return True
-    table = asked == "auto" and in_memory and is_table(data.source)
-    return table and _sees_units(kernel) and wants_scaling(data.X)
+    return asked == "auto" and in_memory and is_table(data.source) and _sees_units(kernel) and wants_scaling(data.X)
 
 
 def _in_memory(data: Dataset) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,7 @@ from rkhs.cli.robust import outlier_sentence
 from rkhs.cli.rows import write_number_parts
 from rkhs.cli.summaries import print_result, table_lines
 from rkhs.cli.targets import read_targets, read_with_values, values_of_column, with_groups
-
-if TYPE_CHECKING:
-    from rkhs.data import Dataset
-
+from rkhs.data import Dataset
 
 EXAMPLES = """\
 examples:
@@ -207,8 +204,7 @@ def _measured(args: argparse.Namespace, path: str) -> tuple[Dataset, np.ndarray,
 
 
 def _texts(row: dict[str, Any]) -> dict[str, str]:
-    shares = ("variance rebuilt", "top ")
-    forms = {name: "{:.1%}" if name.startswith(shares) else "{:.5g}" for name in row}
+    forms = {name: "{:.1%}" if name.startswith(("variance rebuilt", "top ")) else "{:.5g}" for name in row}
     return {name: forms[name].format(value) if isinstance(value, float) else str(value) for name, value in row.items()}
 
 

@@ -137,9 +137,9 @@ def warn_of_identifiers(args: argparse.Namespace, data: Dataset) -> None:
 def warn_of_dates(data: Dataset) -> None:
     """Warn of dates that count in distances as any column."""
     if data.dates:
-        what = f"{data.source}: {listed(data.dates)} {'holds' if len(data.dates) == 1 else 'hold'} dates, read as days"
-        dropped = [*data.dates]
-        warn(Doubtful(f"{what}, and counted as any column", "leaves them out of the distances", drop_columns=dropped))
+        verb = "holds" if len(data.dates) == 1 else "hold"
+        what = f"{data.source}: {listed(data.dates)} {verb} dates, read as days, and counted as any column"
+        warn(Doubtful(what, "leaves them out of the distances", drop_columns=[*data.dates]))
 
 
 def quiet() -> AbstractContextManager[Any]:

@@ -58,8 +58,7 @@ def run(args: argparse.Namespace) -> None:
     text = "smiles" if known.get("kind") == "molecules" else "text"
     columns = {title: c for title, c in (("name", names), (text, texts)) if c is not None}
     places = _places(ranking.indices.ravel().tolist(), lost)
-    cells = _cells(args, known, places.values())
-    write_rows(args.output, _rows(ranking, codes.row_names, columns, places, cells))
+    write_rows(args.output, _rows(ranking, codes.row_names, columns, places, _cells(args, known, places.values())))
     print(f"{ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
 
 

@@ -85,8 +85,7 @@ def _of_fit(state: dict[str, Any], model: dict[str, Any]) -> dict[str, Any]:
         if state.get(f"{name}_") is not None:
             facts[_NAMES.get(name, name)] = _plain(state[f"{name}_"])
     if compared.get("kinds") is not None:
-        kinds = _plain(compared["kinds"])
-        facts["kernel choice"] = {kind: f"{float(v):.1%} of the variance" for kind, v in kinds.items()}
+        facts["kernel choice"] = {k: f"{float(v):.1%} of the variance" for k, v in _plain(compared["kinds"]).items()}
     return facts
 
 

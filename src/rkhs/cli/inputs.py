@@ -101,8 +101,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
     data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data, args) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
-        step = args.window if args.step is None else args.step
-        data = windows(data, args.window, step, reading_options(args))
+        data = windows(data, args.window, args.window if args.step is None else args.step, reading_options(args))
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
 
@@ -273,8 +272,7 @@ def read_for_model(
     elif known.get("kind") == "table" and not args.transpose:
         data = _read_mixed(args, path, *map(known.get, ("column_names", "column_kinds", "places", "width")))
     else:
-        filled = known.get("kind") == "table"
-        data = _read_columns(changed(args, filled=filled), path, known.get("column_names"))
+        data = _read_columns(changed(args, filled=known.get("kind") == "table"), path, known.get("column_names"))
     return _prepared(args, path, data, model, notes)
 
 

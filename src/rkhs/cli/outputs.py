@@ -152,8 +152,7 @@ def check_predictor(args: argparse.Namespace) -> None:
     refuse_flags(args, (*_OF_CODES, *(["labels"] if args.targets else [])), f"does not go with {flag}; leave one out")
     if args.output is None:
         raise InputError(f"{flag} writes a model; name it with -o MODEL; got no name")
-    outputs = Outputs(("INPUT", args.input), ("--targets", args.targets), ("--labels", args.labels))
-    outputs.add_model("-o", args.output)
+    Outputs(("INPUT", args.input), ("--targets", args.targets), ("--labels", args.labels)).add_model("-o", args.output)
 
 
 def refuse_with_predict(args: argparse.Namespace, flags: Sequence[str], what: str) -> None:

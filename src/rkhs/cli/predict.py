@@ -53,8 +53,7 @@ structures (rkhs fit spectra.mgf --predict smiles):
 def run(args: argparse.Namespace) -> None:
     """Read, predict, write or print."""
     inputs = ("INPUT", args.input), ("--candidates", args.candidates), ("--known", args.known)
-    outputs = Outputs(("MODEL", args.model), *inputs)
-    outputs.add("-o", args.output, TABLES)
+    Outputs(("MODEL", args.model), *inputs).add("-o", args.output, TABLES)
     check_candidates(args)  # before the model is read
     file = read_model_file(args)
     if args.coverage is not None:
@@ -87,8 +86,7 @@ def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]
         values: np.ndarray = model.predict(data.items).reshape(data.n_samples, -1)
         names = file.notes.get("predict", {}).get("columns") or [f"y{i}" for i in range(values.shape[1])]
         if sets:
-            coverage = 0.9 if args.coverage is None else args.coverage
-            yield _with_sets(model, data, values, names, coverage)
+            yield _with_sets(model, data, values, names, 0.9 if args.coverage is None else args.coverage)
         else:
             yield Answer(data, names, names, values, {"predictions": values})
 

@@ -15,23 +15,21 @@ from rkhs.cli.rows import APART, named_rows, row_labels, write_number_parts
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
 
 _SHOWN, _LARGEST = 30, 5
+_IN_BLOCKS = ("stream", "engine")  # flags that read rows block by block
 _SIDES = (("stand apart above", 1), ("stand apart below", -1))
 
 
 def plan_robust(args: argparse.Namespace) -> None:
     """Look at flags that go with ``--robust`` or ``--leave-out`` alone, or contradict them."""
     if args.robust:
-        why = "does not go with --robust, which fits rows in memory; leave one out"
-        refuse_flags(args, ("stream", "engine"), why)
+        refuse_flags(args, _IN_BLOCKS, "does not go with --robust, which fits rows in memory; leave one out")
         refuse_flags(args, ("groups",), "does not go with --robust, which looks at single rows; leave one out")
     else:
         refuse_flags(args, ("scores", "trim"), "needs --robust; add --robust, or leave it out")
-    if args.leave_out is None:
-        return
     if args.leave_out == APART and not args.robust:
         raise InputError(f"--leave-out {APART} needs --robust, which finds these rows; add --robust")
-    why = "does not go with --leave-out, which reads rows into memory; leave one out"
-    refuse_flags(args, ("stream", "engine"), why)
+    if args.leave_out is not None:
+        refuse_flags(args, _IN_BLOCKS, "does not go with --leave-out, which reads rows into memory; leave one out")
 
 
 class Fitted(NamedTuple):
@@ -67,8 +65,9 @@ class Fitted(NamedTuple):
                 if outliers[0]
                 else f"no {others} stand apart"
             )
-            error = _greatest_error(found)
-            sentences.append(f"a new row stands apart if its error by rkhs compare --errors is above {error:.6g}")
+            sentences.append(
+                f"a new row stands apart if its error by rkhs compare --errors is above {_greatest_error(found):.6g}"
+            )
         return [f"robust: {sentence}" for sentence in sentences]
 
     def rows(self, data: Dataset) -> Dataset:

@@ -310,9 +310,8 @@ def _with_gaps(
     X: np.ndarray, data: Dataset, options: dict[str, Any], whole: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Rows with gaps for those that the file or its clock lacks or has twice, their numbers in the file, and times."""
-    counted = data.n_samples + len(data.skipped)
-    places = np.delete(np.arange(counted + len(data.blank)), data.blank)  # of the rows that numbers count
-    rows = places[np.array(data.row_numbers) - 1]
+    n = data.n_samples + len(data.skipped) + len(data.blank)
+    rows = np.delete(np.arange(n), data.blank)[np.array(data.row_numbers) - 1]  # numbers count rows with known cells
     texts, days = _times(data, options)
     steps = None if days is None else _steps(days)
     at = rows if steps is None else rows[0] + steps
@@ -332,8 +331,7 @@ def _with_gaps(
     start = _to_midnight(clock[0], step, whole)
     start = start if len(full) - start >= 2 * whole else 0
     if start:
-        begin = f"windows begin at {times[start]} by the clock of the file"
-        warn(Note(f"{data.source}: {begin}; rows before: {start}"))
+        warn(Note(f"{data.source}: windows begin at {times[start]} by the clock of the file; rows before: {start}"))
     return full[start:], numbers[start:], times[start:]
 
 

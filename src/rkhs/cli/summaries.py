@@ -53,9 +53,8 @@ def little_sentence(baseline: str) -> str:
 
 def few(names: Sequence[str]) -> str:
     """Names with commas between them; of more than six the first two, the last, and how many there are."""
-    if len(names) <= 6:
-        return ", ".join(names)
-    return f"{names[0]}, {names[1]}, ..., {names[-1]} ({len(names)} columns)"
+    many = len(names) > 6
+    return f"{names[0]}, {names[1]}, ..., {names[-1]} ({len(names)} columns)" if many else ", ".join(names)
 
 
 def table_lines(rows: Sequence[Mapping[str, str]]) -> list[str]:

@@ -100,9 +100,7 @@ def _of_columns(args: argparse.Namespace, error: InputError, flag: str = "--pred
     known = wanted
     if options or isinstance(error, UnknownColumn):
         known = _names_among(titles_of(changed(args, **options), getattr(args, "targets", None) or args.input), wanted)
-    if known == wanted:
-        return InputError(message)
-    return Mendable(message.rstrip("?"), **options | {flag[2:]: known})
+    return InputError(message) if known == wanted else Mendable(message.rstrip("?"), **options | {flag[2:]: known})
 
 
 def _with_gaps(args: argparse.Namespace, error: MixedCells) -> Mendable:

@@ -265,6 +265,12 @@ def read_text(file: Path, asked: str | None = None) -> str:
     return text
 
 
+def refuse_empty(found: object, source: object, what: str) -> None:
+    """Refuse a file in which nothing was found of what it should hold."""
+    if not found:
+        raise InputError(f"{source}: expected {what}; got an empty file; check that it was written to the end")
+
+
 def listed(items: Sequence[object], limit: int = 5) -> str:
     """Write the first few items for a message, and how many were left out."""
     text = ", ".join(str(item) for item in items[:limit])

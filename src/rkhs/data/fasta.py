@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError, quote
-from rkhs.data.dataset import Dataset, Kind, read_text
+from rkhs.data.dataset import Dataset, Kind, read_text, refuse_empty
 
 
 def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
@@ -67,8 +67,7 @@ def _records(file: Path) -> tuple[list[str], list[str]]:
         else:
             parts[-1].append("".join(text.split()))
     texts = list(map("".join, parts))
-    if not texts:
-        raise InputError(f"{file}: expected sequences; got an empty file; check that it was written to the end")
+    refuse_empty(texts, file, "sequences")
     if "" in texts:
         name = quote(names[texts.index("")])
         raise InputError(f"{file}: expected letters after every header; got none for {name}; remove that header")

@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError, optional
 from rkhs._core.files import UNREADABLE
 from rkhs._core.memory import available_bytes
 from rkhs.data.arrays import load_arrays
-from rkhs.data.dataset import Dataset, read_text
+from rkhs.data.dataset import Dataset, read_text, refuse_empty
 from rkhs.data.text import number_in
 
 GRAPH_EXTENSIONS = (".graphml", ".edgelist", ".edges")
@@ -96,8 +96,7 @@ def _read_text(file: Path) -> Dataset:
     node_ptr = np.searchsorted(owners, np.arange(n + 1))
     edges = edges[np.argsort(owners[edges[:, 0]], kind="stable")]
     edge_ptr = np.searchsorted(owners[edges[:, 0]], np.arange(n + 1))
-    local = edges - node_ptr[owners[edges[:, 0]]][:, None]
-    return _graphs(local, edge_ptr, node_ptr, labels, y, str(file))
+    return _graphs(edges - node_ptr[owners[edges[:, 0]]][:, None], edge_ptr, node_ptr, labels, y, str(file))
 
 
 def _are_numbered(owners: np.ndarray, n: int, *, alone: bool) -> bool:
@@ -174,8 +173,7 @@ def _edge_list(file: Path, unused: set[str]) -> tuple[Any, int]:
             )
         a, b = (numbers.setdefault(name, len(numbers)) for name in cells)
         edges.append((a, b))
-    if not edges:
-        raise InputError(f"{file}: expected an edge per line; got an empty file; check that it was written to the end")
+    refuse_empty(edges, file, "an edge per line")
     return _distinct(np.array(edges, dtype=np.int64)), len(numbers)
 
 
@@ -195,8 +193,7 @@ def _graphml(file: Path) -> list[Any]:
         graphs = list(networkx.readwrite.graphml.GraphMLReader()(path=str(file)))
     except (networkx.NetworkXError, TypeError, *UNREADABLE) as error:
         raise InputError(f"{file}: expected GraphML that networkx reads; got {error}; write it again") from error
-    if not graphs:
-        raise InputError(f"{file}: expected GraphML with a <graph>; got none; check that it was written to the end")
+    refuse_empty(graphs, file, "GraphML with a <graph>")
     return graphs
 
 

@@ -13,7 +13,7 @@ from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
 from rkhs.data.curves import read_curve_file
-from rkhs.data.dataset import Dataset, RowNames, existing_path, listed, read_text
+from rkhs.data.dataset import Dataset, RowNames, existing_path, listed, read_text, refuse_empty
 from rkhs.data.fasta import read_fasta
 from rkhs.data.formats import FASTA, KINDS, SPECTRA, TABLES, advice, extension_of, is_table, refuse_sparse_lines
 from rkhs.data.graph_files import GRAPH_EXTENSIONS, read_graphs
@@ -186,8 +186,7 @@ def _lines(file: Path, encoding: str = "utf-8", **_: Any) -> list[str]:
             f"`path` must be a .txt, {', '.join((*FASTA, *TABLES))} file for strings; got {file.name!r}; rename it"
         )
     texts = [line.strip() for line in read_text(file, encoding).splitlines() if line.strip()]
-    if not texts:
-        raise InputError(f"{file}: expected a text per line; got an empty file; check that it was written to the end")
+    refuse_empty(texts, file, "a text per line")
     refuse_sparse_lines(file, texts)
     if all(number_in(cell) is not None for text in texts for cell in text.replace(",", " ").replace(";", " ").split()):
         raise InputError(

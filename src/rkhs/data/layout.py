@@ -20,7 +20,7 @@ import numpy as np
 from rkhs._core.errors import InputError, quote
 from rkhs.data import formats
 from rkhs.data.comments import mark_of, rows_among, table_lines, without_comments
-from rkhs.data.dataset import check_unique_names, column_label, listed
+from rkhs.data.dataset import check_unique_names, column_label, listed, refuse_empty
 from rkhs.data.encodings import encoding_of, other_encoding
 from rkhs.data.formats import extension_of
 from rkhs.data.points import decimal_mark, may_have_commas, month_columns, pointed_lines, points_in_doubt
@@ -215,8 +215,7 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     last = next((row for row in reversed(over) if any(map(str.isalpha, "".join(row)))), [])  # may name the columns
     mark, over, table = without_comments(layout.comment, over, table)
     layout = replace(layout, comment=mark)
-    if not any(table):
-        raise InputError(f"{path}: expected a table; got an empty file; check that it was written to the end")
+    refuse_empty(any(table), path, "a table")
     names, body = _split_header(layout, table, last, options.header, guessed)
     body = _from_first_row(layout, body, path)
     kinds = list(map(_kinds, filter(None, body)))

@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError, optional, quote
 from rkhs._core.files import text_encoding
 from rkhs._core.memory import Estimate, check_memory
 from rkhs.data.columns import listed as shortened, many
-from rkhs.data.dataset import LEFT_OUT, Dataset, RowNames, SkippedRow, listed
+from rkhs.data.dataset import LEFT_OUT, Dataset, RowNames, SkippedRow, listed, refuse_empty
 from rkhs.data.encodings import other_encoding
 from rkhs.data.formats import open_bytes
 from rkhs.data.tables import Columns, located, typed
@@ -34,10 +34,7 @@ def smi_chunks(path: Path, encoding: str, count: int | None) -> Iterator[SmilesR
     while rows := list(islice(lines, count)):
         named = all(name for _, name in rows) if named is None else named
         yield [smiles for smiles, _ in rows], (tuple(name for _, name in rows) if named else None, None)
-    if named is None:
-        raise InputError(
-            f"{path}: expected one SMILES per line; got an empty file; check that it was written to the end"
-        )
+    refuse_empty(named is not None, path, "one SMILES per line")
 
 
 def _smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
@@ -59,14 +56,12 @@ def read_sdf(path: Path, missing: Collection[str] = (), index: str | int | None 
     Chem, rdBase = optional("rdkit.Chem"), optional("rdkit.rdBase")
     with open_bytes(path) as handle, rdBase.BlockLogs():  # of damaged records there is an error, stereo is not used
         found = list(Chem.ForwardSDMolSupplier(handle))
-    if not found:
-        raise InputError(f"{path}: expected molecules; got an empty file; check that it was written to the end")
+    refuse_empty(found, path, "molecules")
     smiles = ["a damaged record" if mol is None else Chem.MolToSmiles(mol) for mol in found]
     names = tuple("" if mol is None else mol.GetProp("_Name").strip() for mol in found)
     tags = {"smiles": smiles} | _tags(found)
     texts = located([(0, "smiles"), (index, "index_column")], (*tags,), len(tags))
-    columns = enumerate(tags.values())
-    cells = [np.array(tag, object) if j in texts else typed(tag, ".", missing) for j, tag in columns]
+    cells = [np.array(t, object) if j in texts else typed(t, ".", missing) for j, t in enumerate(tags.values())]
     return Columns(str(path), (*tags,), cells, stored=names if all(names) else None)
 
 
@@ -82,8 +77,7 @@ def flat_smiles(texts: Iterable[Any]) -> np.ndarray:
     Chem, rdBase = optional("rdkit.Chem"), optional("rdkit.rdBase")
     with rdBase.BlockLogs():
         found = [Chem.MolFromSmiles(text) if isinstance(text, str) else None for text in texts]
-    flat = ["" if mol is None else Chem.MolToSmiles(mol, isomericSmiles=False) for mol in found]
-    return np.array(flat, dtype=object)
+    return np.array(["" if mol is None else Chem.MolToSmiles(mol, isomericSmiles=False) for mol in found], object)
 
 
 def molecules(parts: Iterator[SmilesRows], source: str, recipe: dict[str, Any]) -> Iterator[Dataset]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, quote
 from rkhs.data.arrays import choose_array, load_arrays
-from rkhs.data.dataset import Dataset, column_label, listed, read_text
+from rkhs.data.dataset import Dataset, column_label, listed, read_text, refuse_empty
 from rkhs.data.layout import LAYOUT
 from rkhs.data.table_reader import Options, check_layout, checked_options, open_columns
 from rkhs.data.tables import typed
@@ -38,11 +38,8 @@ def read_series(file: Path, **options: Any) -> Dataset:
         if None in map(number_in, lines[0][1].split(delimiter) if lines else ()):
             return _from_table(file, options)
         series, targets = _from_rows(lines, delimiter, extension == ".tsv", str(file))
-    if not series:
-        raise InputError(
-            f"{file}: expected one row of numbers per series; got none; check that it was written to the end"
-        )
-    return _dataset(file, series, None, targets)
+    refuse_empty(series, file, "one row of numbers per series")
+    return Dataset(np.fromiter(series, object), "series", None, None, str(file), classes=targets)
 
 
 def _lines(file: Path, encoding: str) -> list[tuple[int, str]]:
@@ -66,10 +63,6 @@ def _from_table(file: Path, options: dict[str, Any]) -> Dataset:
     labels = [column_label(found.names, j) for j in texts]
     notes = (f"left out of the series, because they hold texts: {listed(labels)}",) if texts else ()
     return replace(data, X=np.fromiter(series, object), kind="series", classes=classes, guessed=data.guessed + notes)
-
-
-def _dataset(file: Path, series: list[np.ndarray], names: Any, classes: np.ndarray | None = None) -> Dataset:
-    return Dataset(np.fromiter(series, object), "series", names, None, str(file), classes=classes)
 
 
 def _check_options(file: Path, extension: str, key: str | None, options: dict[str, Any]) -> None:
@@ -173,9 +166,8 @@ def _from_arrays(file: Path, key: str | None) -> Dataset:
     if len(items) == 1 and items[0].ndim in (2, 3):
         arrays, names = {f"series {i}": item for i, item in enumerate(items[0])}, None
     series = [_finite(item, f"{file}: {name or 'series 0'}") for name, item in arrays.items()]
-    if not series:
-        raise InputError(f"{file}: expected arrays of numbers, one per series; got none; check the file")
-    data = _dataset(file, series, names)
+    refuse_empty(series, file, "arrays of numbers, one per series")
+    data = Dataset(np.fromiter(series, object), "series", names, None, str(file))
     return data if series[0].shape[1] == 1 else replace(data, guessed=(AXES_NOTE.format(*series[0].shape),))
 
 

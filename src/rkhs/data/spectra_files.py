@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError, optional
-from rkhs.data.dataset import Dataset, keep_rows, read_text
+from rkhs.data.dataset import Dataset, keep_rows, read_text, refuse_empty
 from rkhs.data.formats import SPECTRA
 from rkhs.data.tables import Columns, typed
 
@@ -60,8 +60,7 @@ def _records(file: Path) -> list[Any]:
         raise InputError(
             f"{file}: expected spectra; got a file that matchms cannot read ({error}); check it"
         ) from error
-    if not records:
-        raise InputError(f"{file}: expected spectra; got none; check that it was written to the end")
+    refuse_empty(records, file, "spectra")
     return records
 
 

@@ -104,8 +104,9 @@ def read_table(
         Columns to read, by name or by position counted from 0 in the file, in the order wanted; None reads all. Of an
         ``.sdf`` file these are tags, and None makes fingerprints.
     index_column : str or int, default=None
-        Column of row names, a tag of an ``.sdf`` file. None takes a first column without a header (as R and pandas write it), or a first column
-        that holds only text, all different. A first column of numbers with a header is data unless named here.
+        Column of row names, a tag of an ``.sdf`` file. None takes a first column without a header (as R and pandas
+        write it), or a first column that holds only text, all different. A first column of numbers with a header is
+        data unless named here.
     smiles_column : str or int, default=None
         Column of SMILES; the result is then of kind "molecules". A ``.smi`` file needs none.
     gram : bool or "cross", default=False

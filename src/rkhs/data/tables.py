@@ -155,8 +155,7 @@ class Columns:
     def refuse_few_words(self, position: int) -> None:
         """Refuse many numbers with one unit among which a few cells are words: they are no classes."""
         if (found := self.measured(position)) is not None:
-            name = self.names[position] if self.names else column_label(None, position)
-            raise FewWords(self.source, name, found)
+            raise FewWords(self.source, self.names[position] if self.names else column_label(None, position), found)
 
     def drop_units(self, positions: Sequence[int]) -> None:
         """Read columns of numbers that all have one unit as numbers, and warn of it."""
@@ -339,8 +338,9 @@ class Columns:
             i = grouped[0]
             got = f"{len(grouped)} with separators, first {self.cell(i, position, brief=True)}"
             raise grouped_error(f"{self.source}: {label}: expected numbers; got {got}", self.cells[position][i])
-        cells = self.cells[position].tolist()
-        return np.array([None if c is None else number_in(c, decimal) for c in cells], dtype=object)
+        return np.array(
+            [c if c is None else number_in(c, decimal) for c in self.cells[position].tolist()], dtype=object
+        )
 
     def of_texts(self, positions: Sequence[int]) -> list[int]:
         """Those of some columns that hold texts, unless all do."""

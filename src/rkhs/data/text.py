@@ -205,8 +205,7 @@ def measurements(
 def _with_commas(texts: Sequence[str], marks: Sequence[str | None]) -> list[Measurements | None]:
     """Numbers of which some have a comma, but for a few words, with each mark between thousands."""
     clear = any(map(_DECIMAL_ONE.search, texts))
-    found = [_with_comma(texts, mark, clear) for mark in marks]
-    return found + (_with_units(texts, ",", marks, ",") if clear else [])
+    return [_with_comma(texts, mark, clear) for mark in marks] + (_with_units(texts, ",", marks, ",") if clear else [])
 
 
 def _with_comma(texts: Sequence[str], mark: str | None, clear: bool) -> Measurements | None:
@@ -281,8 +280,8 @@ def grouped_error(what: str, text: str, rest: str = "") -> InputError:
 
 def is_measurement(text: str) -> bool:
     """Whether a text starts like a number, as ``16.6 mm`` and ``<5`` do, or holds a decimal one behind a short word."""
-    numeric = text.lstrip(_LEADS)[:1].isnumeric() and _CODE.fullmatch(text) is None
-    return numeric or _VALUE.fullmatch(text) is not None
+    number = text.lstrip(_LEADS)[:1].isnumeric() or _VALUE.fullmatch(text) is not None
+    return number and _CODE.fullmatch(text) is None
 
 
 def is_bound(text: str) -> bool:

@@ -101,8 +101,7 @@ class Engine(Configurable):
         ClusterError
             If a cluster cannot compute a block.
         """
-        tasks = (_task(function, (block,), rows, reduce=False) for block in blocks)
-        for results in self._run(tasks, shared):
+        for results in self._run((_task(function, (block,), rows, reduce=False) for block in blocks), shared):
             yield from results
 
     def sum(
@@ -175,8 +174,7 @@ class Engine(Configurable):
 
 
 def _task(function: BlockFunction, blocks: tuple[Block, ...], rows: Rows | None, *, reduce: bool) -> Task:
-    part = None if rows is None else rows.part(blocks[0].start, blocks[-1].stop)
-    return Task(function, blocks, part, reduce)
+    return Task(function, blocks, None if rows is None else rows.part(blocks[0].start, blocks[-1].stop), reduce)
 
 
 def _groups(blocks: Sequence[Block], size: int) -> Iterator[list[Block]]:

@@ -90,9 +90,7 @@ class Dask(Engine):
         Other clusters get such rows with every task: rows in files that all workers read are better there.
         """
         session = self._connect()
-        if not isinstance(rows, ArrayRows) or session.cluster is None:
-            return rows
-        return session.spill(rows)
+        return session.spill(rows) if isinstance(rows, ArrayRows) and session.cluster is not None else rows
 
     def close(self) -> None:
         """Let go of the cluster, and end the processes that this engine started."""

@@ -187,9 +187,7 @@ def _lower_start(model: BaseAutoencoder, starts: int | None) -> float | None:
         n, p = model.codes_.shape
         matters = p == 1 and model.n_init == 1 and model.candidates_ is None and n <= _MOST
         starts = _STARTS if matters else 0
-    if not starts:
-        return None
-    return lower_start(model.model_, model._options, float(model.objective_), starts)
+    return lower_start(model.model_, model._options, float(model.objective_), starts) if starts else None
 
 
 def _held_out(model: BaseAutoencoder, X: Any) -> dict[str, Any]:

@@ -241,9 +241,7 @@ class InputOutputKernelRegressor(KernelMachine):
         K = self.output_kernel_._gram(outputs).to(**self._options)
         if not bool(torch.isfinite(K.sum())):
             raise InputError("output_kernel gives values that are not finite on these outputs; rescale them")
-        if self.output_kernel_.known_psd:
-            return K
-        return positive_part(K, name="the Gram matrix of the outputs")
+        return K if self.output_kernel_.known_psd else positive_part(K, name="the Gram matrix of the outputs")
 
     def _store_outputs(self, outputs: Items, y: Any) -> None:
         self.train_outputs_ = None if self.output_kernel_.domain == "gram" else as_numpy(outputs)

@@ -192,8 +192,7 @@ class OperatorKernelRegressor(DualRegressor):
                 self._warn_of_overfit(regression)
                 return self
             else:
-                rows = FeatureRows.open(run, features, kernel, training, options)
-                model, solution = fit_in_features(rows)
+                model, solution = fit_in_features(FeatureRows.open(run, features, kernel, training, options))
         self.model_: MachineModel = replace(model, one_output=one_output)
         self._record(solution)
         return self

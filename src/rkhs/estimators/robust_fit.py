@@ -295,8 +295,7 @@ def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray
 def _gram_of(model: KernelAutoencoder, K: np.ndarray) -> Tensor:
     """The Gram matrix of the items in a fit, as the fit had it."""
     with warnings.catch_warnings(action="ignore", category=NotPositiveSemidefiniteWarning):  # the fit has warned
-        name = "the Gram matrix of the training items"
-        return positive_part(to_tensor(K, **model._options), name=name)
+        return positive_part(to_tensor(K, **model._options), name="the Gram matrix of the training items")
 
 
 def _positions(X: Any, rows: np.ndarray) -> Any:

@@ -292,9 +292,7 @@ def irs(codes: Any, factors: Any, *, quantile: float = 0.99, n_bins: int | None 
     1.0
     """
     scores, weights = _robustness(codes, factors, quantile, n_bins)
-    if not len(weights):
-        return 0.0
-    return float((weights * scores.max(axis=1)).sum() / weights.sum())
+    return float((weights * scores.max(axis=1)).sum() / weights.sum()) if len(weights) else 0.0
 
 
 def _robustness(codes: Any, factors: Any, quantile: float, n_bins: int | None) -> tuple[np.ndarray, np.ndarray]:

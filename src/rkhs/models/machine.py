@@ -130,8 +130,7 @@ class MachineModel(Stored):
 
     def with_kernel(self, kernel: OperatorKernel) -> Self:
         """The model with another resolved kernel."""
-        items = WholeMap(kernel.pairs[0].kernel, self.map.kept, self.map.width)
-        return replace(self, kernel=kernel, map=items)
+        return replace(self, kernel=kernel, map=WholeMap(kernel.pairs[0].kernel, self.map.kept, self.map.width))
 
     def values_of(self, items: Items, diagonal: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Kernel values (m, n) of items with the training items, and ``k(x, x)`` (m,), unless ``diagonal`` is given."""

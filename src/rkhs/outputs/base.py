@@ -174,8 +174,7 @@ class Euclidean(OutputSpace):
 
     def moved(self, shift: Tensor) -> Euclidean:
         """Move the mean by ``shift`` (r,) in coordinates, which is subtracted from all coordinates."""
-        mean = self.decode(shift[None])[0].cpu().numpy()
-        return Euclidean(mean, self.scale, self.basis, self.column_weights)
+        return Euclidean(self.decode(shift[None])[0].cpu().numpy(), self.scale, self.basis, self.column_weights)
 
     def rescaled(self, unit: float) -> Euclidean:
         """The space whose coordinates are divided by ``unit`` as well."""

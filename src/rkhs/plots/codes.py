@@ -268,8 +268,7 @@ class CodeMapDisplay(Display):
         assert self.thumbnails is not None
         for i in spread_out(self.places, self.n_thumbnails):
             image = picture(self.thumbnails[i])
-            zoom = 26.0 / max(image.shape[:2])
-            box = OffsetImage(image, zoom=zoom, cmap="gray_r")
+            box = OffsetImage(image, zoom=26.0 / max(image.shape[:2]), cmap="gray_r")
             ax.add_artist(AnnotationBbox(box, tuple(self.places[i]), pad=0.1, bboxprops={"lw": 0.4}))
         ax.margins(0.12)
 

@@ -33,8 +33,7 @@ def sample_report(problem: DualProblem, points: Tensor) -> SampleReport:
     proximal = rows.prox((V + R) * step, step)
     kkt = torch.linalg.vector_norm(V - proximal, dim=1) * problem.root_weights[:, None]
     norms = torch.linalg.vector_norm(W, dim=1)
-    caps = problem.rows.caps()
-    saturated = (norms >= caps * (1.0 - 1e-9)) & (norms > 0)
+    saturated = (norms >= problem.rows.caps() * (1.0 - 1e-9)) & (norms > 0)
     return SampleReport(gaps, kkt, norms > 0, saturated)
 
 

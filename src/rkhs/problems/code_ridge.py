@@ -20,9 +20,7 @@ _RIDGES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 def encoder_coefs(K: Tensor, H: Tensor, mode: str, scale: float, noise: float) -> Tensor:
     """Coefficients ``B`` with codes ``k_c(x) B`` for one layer, shape (n, s), in the modes without a ridge."""
-    if mode == "paper":
-        return H / scale
-    return solve_psd(H.mT @ (K @ H), H.mT, noise).mT
+    return H / scale if mode == "paper" else solve_psd(H.mT @ (K @ H), H.mT, noise).mT
 
 
 def ridge_coefs(

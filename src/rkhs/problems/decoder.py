@@ -57,8 +57,7 @@ class RobustDecoder:
         self, K: Tensor, codes: Tensor, target: Tensor, reg: float, operator: Tensor | None, weights: Tensor | None
     ) -> Decoder:
         """Solve at the given codes; arguments as in :func:`optimal_decoder`."""
-        n = target.shape[0]
-        scaled_weights = None if weights is None else weights * n
+        scaled_weights = None if weights is None else weights * target.shape[0]
         problem = dual_problem([(K, operator)], target, self.loss, reg, scaled_weights)
         previous = self._previous if self._previous is not None and self._previous.shape == target.shape else None
         solution = self.solver.solve(problem, previous)  # to a small gap

@@ -355,8 +355,7 @@ class DualProblem:
 
     def extremes(self) -> tuple[Tensor, Tensor]:
         """Smallest and largest eigenvalue of ``K (x) A``."""
-        a = self._operator_eigenvalues()
-        spectrum = torch.outer(self.basis.spectrum(), a)
+        spectrum = torch.outer(self.basis.spectrum(), self._operator_eigenvalues())
         return spectrum.min(), spectrum.max()
 
     def resolvent(self, shift: Tensor, floor: float = 0.0) -> Resolvent:

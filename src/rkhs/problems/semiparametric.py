@@ -56,9 +56,7 @@ def kernel_unit(target: Tensor, k: int, weights: Tensor | None = None) -> float:
     kept, _ = top_eigenpairs(Y.mT @ Y if Y.shape[1] <= Y.shape[0] else Y @ Y.mT, k)
     left = 1.0 - float(kept.sum()) / total
     rounding = max(torch.finfo(torch.float64).eps, torch.finfo(target.dtype).eps ** 2)  # of the sums, of the squares
-    if left <= _MIN_RESIDUAL * rounding:
-        return 1.0
-    return min(1.0, left / _LARGE_RESIDUAL) ** 0.5
+    return 1.0 if left <= _MIN_RESIDUAL * rounding else min(1.0, left / _LARGE_RESIDUAL) ** 0.5
 
 
 def leading_directions(target: Tensor, weights: Tensor | None, p: int) -> Tensor | None:

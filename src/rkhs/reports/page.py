@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rkhs._core.files import shell_word
 from rkhs.data.dataset import listed
+from rkhs.estimators import KernelEstimator
 from rkhs.plots.codes import spread_out, within_view
 from rkhs.plots.display import colour_ends
 from rkhs.reports.audit import HEAD, class_name, is_class
@@ -24,9 +25,6 @@ from rkhs.reports.neighbours import MapLayout, Neighbours, map_sentences
 from rkhs.reports.pictures import drawing, grey, image_sheet, png, scatter, sparkline, structure_svg
 from rkhs.reports.target import Prediction
 from rkhs.reports.wording import percent, readable
-
-if TYPE_CHECKING:
-    from rkhs.estimators.base import KernelEstimator
 
 _MAX_ROWS = 6  # of each table of items
 _MAX_NAMES = 30  # names listed of a group, and rows that look wrong

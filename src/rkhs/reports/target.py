@@ -104,8 +104,7 @@ def _left_out(model: KernelEstimator, items: Items, rows: np.ndarray, Y: np.ndar
         )
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         machine = OperatorKernelRegressorCV(**options).fit(X, Y)
-    residuals = machine.model_.in_units(machine.model_.calibrated(gram).residuals)
-    return machine, X, Y - residuals.reshape(Y.shape)
+    return machine, X, Y - machine.model_.in_units(machine.model_.calibrated(gram).residuals).reshape(Y.shape)
 
 
 def _score_numbers(

@@ -232,8 +232,7 @@ def _targets(y: Any) -> torch.Tensor:
     if array.dtype.kind != "f":
         if array.ndim == 2 or array.dtype.kind not in "biuUSO":
             raise InputError(f"y must be classes of shape (n,) or floats; got shape {array.shape}, {array.dtype}")
-        known = sorted(set(array.tolist()), key=str)
-        array = array[:, None] == np.array(known, dtype=array.dtype)
+        array = array[:, None] == np.array(sorted(set(array.tolist()), key=str), dtype=array.dtype)
     numbers = array.reshape(len(array), -1).astype(np.float64)
     if not np.isfinite(numbers).all():
         raise InputError("y must be finite; got NaN or infinity. Leave out items whose target is not known")

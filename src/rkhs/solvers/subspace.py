@@ -82,8 +82,7 @@ class Subspace(OnASet):
                 return Reason.DIVERGED
             Q, fixed_Q = _basis(problem, H, fixed, R, previous)
             small = [(lambda A: (A + A.mT) / 2)(Q.mT @ apply(Q, fixed_Q)) for apply in model.maps]
-            Y = _maximise(small, Q.mT @ H, problem.spans)
-            moved = manifold.project(Q @ Y)
+            moved = manifold.project(Q @ _maximise(small, Q.mT @ H, problem.spans))
             moved_fixed = fixed_Q @ (Q.mT @ moved)
             candidate = problem.freeze(moved, moved_fixed)
             state.evaluations += 1

@@ -142,8 +142,7 @@ class Blocked(Gram):
             # Threads share one copy, aligned as other processes read theirs: the same bits.
             here = isinstance(engine, (Serial, Threads))
             self._rows = _tensor(rows, items.dtype) if here else engine.place(rows)
-        first = kernel._diag(items[:1])
-        self._like = first.new_empty(0)
+        self._like = kernel._diag(items[:1]).new_empty(0)
 
     def matmul(self, V: Tensor) -> Tensor:
         """``K V``, one tile of rows at a time."""

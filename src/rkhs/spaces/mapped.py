@@ -75,8 +75,7 @@ class MappedSpace(Space):
             return raw @ found.coefficients.to(raw) + found.shift.to(raw)
         rng = np.random.RandomState(0)
         sample_rows(len(found.scores), RESOLVE, rng)  # the rows that resolve bandwidths are drawn first
-        chosen = sample_rows(self.n, min(self.anchors, self.n), rng)
-        return pick(found.scores.to(torch.float64), chosen)
+        return pick(found.scores.to(torch.float64), sample_rows(self.n, min(self.anchors, self.n), rng))
 
 
 def with_signs(found: Components, scores: Tensor) -> Components:

@@ -104,8 +104,7 @@ class WholeSpace(Space):
         """``(K + reg W^-1) C = U`` on the scores of all training items; see :meth:`Space.regress`."""
         assert targets.coordinates is not None
         ridge = reg * self.n if self.weights is None else reg / self.weights
-        coefficients = self.gram.like(kernel, found.scores).solve(targets.coordinates, ridge)
-        return found.scores, coefficients
+        return found.scores, self.gram.like(kernel, found.scores).solve(targets.coordinates, ridge)
 
 
 @dataclass(frozen=True, eq=False)

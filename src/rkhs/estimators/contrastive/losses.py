@@ -108,8 +108,7 @@ def _fit_given(problem: SpectralContrastive, given: float | None, solver: LBFGS,
     _, _, Vh = torch.linalg.svd(codes, full_matrices=False)
     turned = solution.point @ Vh.mT  # the loss is rotation invariant: principal axes, fixed signs
     turned = turned * flips(codes @ Vh.mT)
-    facts = _spectral_facts(problem.codes(turned), reg, (low, high))
-    return Contrast(turned, solution, facts)
+    return Contrast(turned, solution, _spectral_facts(problem.codes(turned), reg, (low, high)))
 
 
 def _spectral_facts(

@@ -163,8 +163,7 @@ def _smallest(D: Tensor, count: int) -> Tensor:
     """Columns of the smallest entries of each row, in their order; ties by column number."""
     values, columns = D.topk(count, dim=1, largest=False)
     columns = columns.sort(dim=1).values
-    order = D.gather(1, columns).argsort(dim=1, stable=True)
-    columns = columns.gather(1, order)
+    columns = columns.gather(1, D.gather(1, columns).argsort(dim=1, stable=True))
     tied = (values[:, -1:] >= D).sum(1) > count  # of equal entries any may have been taken
     if bool(tied.any()):
         columns[tied] = D[tied].argsort(dim=1, stable=True)[:, :count]
@@ -184,5 +183,4 @@ def _read_labels(y: Any, n: int) -> np.ndarray:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError("y must be finite; use -1 for rows without a label")
     unlabelled = labels == -1 if labels.dtype.kind in "iuf" else np.zeros(n, dtype=bool)
-    codes = np.unique(labels, return_inverse=True)[1]
-    return np.where(unlabelled, -1, codes)
+    return np.where(unlabelled, -1, np.unique(labels, return_inverse=True)[1])

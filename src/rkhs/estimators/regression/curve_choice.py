@@ -116,8 +116,7 @@ def _errors(
     assert isinstance(output, Functional)
     eigenvalues = torch.as_tensor(output.eigenvalues).to(U)
     regs = regs_above_rounding(REGS, fitted.grams[0], eigenvalues)
-    path = left_out_path(fitted.grams[0], U, eigenvalues, regs, w, fitted.copies)
-    residuals, duals = zip(*path, strict=True)
+    residuals, duals = zip(*left_out_path(fitted.grams[0], U, eigenvalues, regs, w, fitted.copies), strict=True)
     Y = fitted.training.targets
     inside = torch.stack([output.squared_distances(Y, output.decode(U - R)) for R in residuals]).cpu().numpy()
     rows = np.flatnonzero(kept)

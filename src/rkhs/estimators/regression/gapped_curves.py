@@ -58,8 +58,7 @@ def choose_with_gaps(
     """Kernel and regulariser of the least leave-one-out error over the known values, and this error."""
     found: list[tuple[float, Kernel | None, float]] = []
     for kernel in kernels:
-        regression = open_regression(kernel)
-        problem = _problem(regression, center=center, matrices=4)
+        problem = _problem(open_regression(kernel), center=center, matrices=4)
         regs = regs_above_rounding(REGS, problem.K, problem.eigenvalues)
         errors = problem.left_out_errors(regs)
         s = int(errors.argmin())

@@ -88,8 +88,7 @@ class Regression:
         U = self.targets
         K = effective_gram(self.grams, self.operators, U, self.training.weights)
         output = self.output if center and isinstance(self.output, Euclidean) else None
-        training = self.training
-        size, shift = typical_residual(K, U, reg, training.weights, self.copies, center=output is not None)
+        size, shift = typical_residual(K, U, reg, self.training.weights, self.copies, center=output is not None)
         found = self if output is None else replace(self, output=output.moved(shift), targets=U - shift)
         return [loss.resolve(size) for loss in losses], found
 

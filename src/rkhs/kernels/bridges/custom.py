@@ -323,7 +323,6 @@ class FromFunction(Kernel):
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
         def value(leaf: Tensor) -> Tensor:
-            rows = leaf.split(1)
-            return torch.stack([self._matrix(row, row).reshape(()) for row in rows]) @ s
+            return torch.stack([self._matrix(row, row).reshape(()) for row in leaf.split(1)]) @ s
 
         return self._gradient(X, value)

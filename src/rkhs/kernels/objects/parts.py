@@ -58,8 +58,7 @@ def stack(blocks: list[Counts]) -> Counts:
     if len(blocks) == 1:
         return blocks[0]
     hashes = np.unique(np.concatenate([block.hashes for block in blocks]))
-    placed = [_placed(block, hashes) for block in blocks]
-    return Counts(hashes, scipy.sparse.vstack(placed, format="csr"))
+    return Counts(hashes, scipy.sparse.vstack([_placed(block, hashes) for block in blocks], format="csr"))
 
 
 def _placed(counts: Counts, hashes: np.ndarray) -> Any:

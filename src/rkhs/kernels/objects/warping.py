@@ -277,5 +277,4 @@ class DynamicTimeWarping(_Aligned):
         return squares
 
     def _from_features(self, F: list[np.ndarray], G: list[np.ndarray]) -> Tensor:
-        K = np.exp(-float(self.gamma) * self._aligned(self._pairs(F, G), F, G))
-        return torch.from_numpy(K)
+        return torch.from_numpy(np.exp(-float(self.gamma) * self._aligned(self._pairs(F, G), F, G)))

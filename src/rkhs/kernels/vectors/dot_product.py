@@ -135,9 +135,7 @@ class Linear(DotProduct):
         check_number(scale, "Linear.scale", above=0.0, names=("mean_norm",))
         if offset is not None and not np.isfinite(real_array(offset, "Linear.offset")).all():
             raise InputError("Linear.offset must be finite; got NaN or infinity")
-        if scale is self.scale and offset is self.offset:
-            return self
-        return Linear(scale=scale, offset=offset)
+        return self if scale is self.scale and offset is self.offset else Linear(scale=scale, offset=offset)
 
     @staticmethod
     def _shift(X: Tensor, offset: Any, name: str = "Linear.offset") -> Tensor:

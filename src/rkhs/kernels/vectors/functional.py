@@ -192,8 +192,7 @@ class FunctionalGaussian(_Functional):
 def _by_blocks(X: Tensor, Y: Tensor, reduce: Any) -> Tensor:
     """``reduce`` of all pointwise differences, shape (n, m), without holding more than a block of them."""
     rows = max(1, _BLOCK // max(1, Y.numel()))
-    parts = [reduce(X[i : i + rows, None, :] - Y[None, :, :]) for i in range(0, len(X), rows)]
-    return torch.cat(parts)
+    return torch.cat([reduce(X[i : i + rows, None, :] - Y[None, :, :]) for i in range(0, len(X), rows)])
 
 
 def _functional_parts(kernel: Any) -> list[_Functional]:

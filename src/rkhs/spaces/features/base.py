@@ -107,8 +107,7 @@ class FeatureMap(Configurable):
 
     def features(self, items: Any) -> Tensor:
         """Features of a tile of items, shape (m, dim)."""
-        raw = self.raw(items)
-        return self.whiten_adjoint(raw.mT).mT
+        return self.whiten_adjoint(self.raw(items).mT).mT
 
 
 class KernelValues(FeatureMap):

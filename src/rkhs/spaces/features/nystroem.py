@@ -128,8 +128,7 @@ class LandmarkMap(KernelValues):
         """``L^{-1} B`` or ``L^{-T} B``, always in float64: a Cholesky factor loses half of the digits of its matrix."""
         wide = B.to(torch.float64)
         L = tensor_like(self.lower, wide)
-        X = torch.linalg.solve_triangular(L.mT if transposed else L, wide, upper=transposed)
-        return X.to(B.dtype)
+        return torch.linalg.solve_triangular(L.mT if transposed else L, wide, upper=transposed).to(B.dtype)
 
     def whiten(self, V: Tensor) -> Tensor:
         """``L^{-T} V``."""
