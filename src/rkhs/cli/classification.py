@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,12 @@ from rkhs.cli.inputs import named_columns, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.summaries import little_sentence, print_result
 from rkhs.cli.targets import alike_spellings, item_classes, read_column_of, read_with_values, values_of_column
-from rkhs.data import Dataset
 from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
+
+if TYPE_CHECKING:
+    from rkhs.data import Dataset
+
 
 _COMPONENTS, _FOLDS, _REPEATS = 10, 5, 5
 _MOST_CLASSES = 50

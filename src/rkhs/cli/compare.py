@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,10 @@ from rkhs.cli.robust import outlier_sentence
 from rkhs.cli.rows import write_number_parts
 from rkhs.cli.summaries import print_result, table_lines
 from rkhs.cli.targets import read_targets, read_with_values, values_of_column, with_groups
-from rkhs.data import Dataset
+
+if TYPE_CHECKING:
+    from rkhs.data import Dataset
+
 
 EXAMPLES = """\
 examples:

@@ -250,10 +250,15 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         else None,
         **{name: getattr(args, name) for name in _SHAPES},
         **{name: getattr(args, name) for name in _OF_TEXTS},
-        "width": column_count(data.source, **reading_options(args)) if data.places else None,
+        "width": _width(args, data),
         "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if _has_ranges(data) else None,
     }
     return {"input": notes | kind_notes(data, args)}
+
+
+def _width(args: argparse.Namespace, data: Dataset) -> int | None:
+    """Number of columns of a file, where those that are read are known by their places."""
+    return column_count(data.source, **reading_options(args)) if data.places else None
 
 
 def _has_ranges(data: Dataset) -> bool:

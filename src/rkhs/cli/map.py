@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,11 @@ from rkhs.cli.inputs import user_errors
 from rkhs.cli.options import INPUT, changed
 from rkhs.cli.outputs import PICTURES, Outputs
 from rkhs.cli.targets import read_with_values
-from rkhs.data import Dataset
 from rkhs.reports.wording import count_word, loss_words
+
+if TYPE_CHECKING:
+    from rkhs.data import Dataset
+
 
 EXAMPLES = """\
 examples:

@@ -52,8 +52,8 @@ structures (rkhs fit spectra.mgf --predict smiles):
 
 def run(args: argparse.Namespace) -> None:
     """Read, predict, write or print."""
-    inputs = ("INPUT", args.input), ("--candidates", args.candidates), ("--known", args.known)
-    Outputs(("MODEL", args.model), *inputs).add("-o", args.output, TABLES)
+    inputs = {"MODEL": args.model, "INPUT": args.input, "--candidates": args.candidates, "--known": args.known}
+    Outputs(*inputs.items()).add("-o", args.output, TABLES)
     check_candidates(args)  # before the model is read
     file = read_model_file(args)
     if args.coverage is not None:

@@ -100,8 +100,9 @@ def _print_progress(what: str) -> None:
 
 def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     if args.model.lower().endswith(".rkhs"):
-        notes = f"rkhs report {shlex.quote(args.model)} DATA"
-        raise InputError(f"a report on a model needs items too: {notes}; got the model alone")
+        raise InputError(
+            f"a report on a model needs items too: rkhs report {shlex.quote(args.model)} DATA; got the model alone"
+        )
     if args.sha256 is not None or args.max_bytes is not None:
         raise InputError("--sha256 and --max-bytes are for a model file; got a data file alone; leave them out")
     args = changed(args, input=args.model)
@@ -123,8 +124,7 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
 
 
 def _estimator(args: argparse.Namespace) -> str | None:
-    plain = not (args.estimator or args.n_components or args.robust or args.set)
-    return "KernelMap" if plain else args.estimator
+    return args.estimator if args.estimator or args.n_components or args.robust or args.set else "KernelMap"
 
 
 def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
@@ -132,8 +132,9 @@ def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     refuse_flags(args, _OF_FITS, f"is for a fit; got it with a model that is fitted, {args.model}; leave it out")
     file = read_model_file(args)
     if not hasattr(file.estimator, "transform"):
-        got = of_class(file.estimator)
-        raise InputError(f"{args.model}: a report is about codes; got {got}, which has none; see rkhs predict")
+        raise InputError(
+            f"{args.model}: a report is about codes; got {of_class(file.estimator)}, which has none; see rkhs predict"
+        )
     if args.predict is None:
         return file.estimator, read_for_model(args, args.input, file.estimator, file.notes), None
     known = file.notes.get("input", {})

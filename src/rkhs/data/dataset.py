@@ -265,10 +265,10 @@ def read_text(file: Path, asked: str | None = None) -> str:
     return text
 
 
-def refuse_empty(found: object, source: object, what: str) -> None:
+def refuse_empty(found: object, source: object, what: str, got: str = "an empty file") -> None:
     """Refuse a file in which nothing was found of what it should hold."""
     if not found:
-        raise InputError(f"{source}: expected {what}; got an empty file; check that it was written to the end")
+        raise InputError(f"{source}: expected {what}; got {got}; check that it was written to the end")
 
 
 def listed(items: Sequence[object], limit: int = 5) -> str:

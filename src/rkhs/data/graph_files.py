@@ -193,7 +193,7 @@ def _graphml(file: Path) -> list[Any]:
         graphs = list(networkx.readwrite.graphml.GraphMLReader()(path=str(file)))
     except (networkx.NetworkXError, TypeError, *UNREADABLE) as error:
         raise InputError(f"{file}: expected GraphML that networkx reads; got {error}; write it again") from error
-    refuse_empty(graphs, file, "GraphML with a <graph>")
+    refuse_empty(graphs, file, "GraphML with a <graph>", "none")
     return graphs
 
 

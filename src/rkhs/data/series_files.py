@@ -38,7 +38,7 @@ def read_series(file: Path, **options: Any) -> Dataset:
         if None in map(number_in, lines[0][1].split(delimiter) if lines else ()):
             return _from_table(file, options)
         series, targets = _from_rows(lines, delimiter, extension == ".tsv", str(file))
-    refuse_empty(series, file, "one row of numbers per series")
+    refuse_empty(series, file, "one row of numbers per series", "none")
     return Dataset(np.fromiter(series, object), "series", None, None, str(file), classes=targets)
 
 
@@ -166,7 +166,7 @@ def _from_arrays(file: Path, key: str | None) -> Dataset:
     if len(items) == 1 and items[0].ndim in (2, 3):
         arrays, names = {f"series {i}": item for i, item in enumerate(items[0])}, None
     series = [_finite(item, f"{file}: {name or 'series 0'}") for name, item in arrays.items()]
-    refuse_empty(series, file, "arrays of numbers, one per series")
+    refuse_empty(series, file, "arrays of numbers, one per series", "none")
     data = Dataset(np.fromiter(series, object), "series", names, None, str(file))
     return data if series[0].shape[1] == 1 else replace(data, guessed=(AXES_NOTE.format(*series[0].shape),))
 

@@ -60,7 +60,7 @@ def _records(file: Path) -> list[Any]:
         raise InputError(
             f"{file}: expected spectra; got a file that matchms cannot read ({error}); check it"
         ) from error
-    refuse_empty(records, file, "spectra")
+    refuse_empty(records, file, "spectra", "none")
     return records
 
 

@@ -154,7 +154,7 @@ class CodeMapDisplay(Display):
             ax.scatter(x, y, s=110, facecolors="none", edgecolors="#444444", linewidths=1.0)
             ax.set_aspect("equal", adjustable="box")  # whose frame is that of the places
         if self.thumbnails is not None:
-            self._pictures(ax)
+            self._pictures(ax, self.thumbnails)
         else:
             self._texts(ax)
 
@@ -262,12 +262,11 @@ class CodeMapDisplay(Display):
         name_axes(ax, *self.axis_names[:2], legend=False)
         ax.set_zlabel(self.axis_names[2])
 
-    def _pictures(self, ax: Axes) -> None:
+    def _pictures(self, ax: Axes, thumbnails: Sequence[Any]) -> None:
         from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
-        assert self.thumbnails is not None
         for i in spread_out(self.places, self.n_thumbnails):
-            image = picture(self.thumbnails[i])
+            image = picture(thumbnails[i])
             box = OffsetImage(image, zoom=26.0 / max(image.shape[:2]), cmap="gray_r")
             ax.add_artist(AnnotationBbox(box, tuple(self.places[i]), pad=0.1, bboxprops={"lw": 0.4}))
         ax.margins(0.12)

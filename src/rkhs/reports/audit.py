@@ -25,10 +25,11 @@ _COPIES = ("item is a copy of an earlier one", "items are copies of earlier ones
 def audit(items: Items, *, scaled: bool = False) -> list[str]:
     """Say what the items are, and what in them may do harm."""
     sentences = [_size(items)]
-    if items.columns is not None and items.kind in ("vectors", "table"):
-        sentences += _columns(items, scaled)
+    if items.columns is not None and items.numbers is not None and items.kind in ("vectors", "table"):
+        sentences += _columns(items, items.columns, np.where(np.isfinite(items.numbers), items.numbers, np.nan), scaled)
     if items.smiles is not None:
-        sentences += _molecules(items)
+        read = [] if items.skipped else ["All SMILES could be read."]
+        sentences += [*molecule_remarks(items.smiles, items.skipped), *read]
     sentences += _lengths(items)
     sentences += _duplicates(items)
     sentences += _gaps(items)
@@ -56,18 +57,15 @@ def _size(items: Items) -> str:
     return f"{n} {what} with {many(width, 'column', 'columns')} each."
 
 
-def _columns(items: Items, scaled: bool) -> Iterator[str]:
-    assert items.numbers is not None
-    assert items.columns is not None
-    X = np.where(np.isfinite(items.numbers), items.numbers, np.nan)
+def _columns(items: Items, names: Sequence[str], X: np.ndarray, scaled: bool) -> Iterator[str]:
     if items.image_shape is None:
         cells = np.asarray(items.X, dtype=object) if items.kind == "table" else X
         rows = items.names if items.named else [*map("row {}".format, items.names)]
-        yield from (remark.text for remark in column_remarks(cells, items.columns, items.dates, rows))
-        for name, column in zip(items.columns, cells.T, strict=True):
+        yield from (remark.text for remark in column_remarks(cells, names, items.dates, rows))
+        for name, column in zip(names, cells.T, strict=True):
             yield from alike_spellings(name, [*filter(lambda cell: isinstance(cell, str), column.tolist())])
         if items.kind != "table" and not scaled:  # MixedTable divides each column by its spread
-            yield from _scales(X, items.columns)
+            yield from _scales(X, names)
         yield from _samples(items, X)
     elif constant := sum(len(np.unique(column[~np.isnan(column)])) == 1 for column in X.T):
         yield f"{many(constant, 'pixel is', 'pixels are')} the same in all images."
@@ -88,13 +86,6 @@ def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:
             f"{readable(found.most)}, that of {narrow} is {readable(found.least)}, {rounded(found.ratio)} times less. "
             "Distances see mostly the wide columns unless all are standardised."
         )
-
-
-def _molecules(items: Items) -> Iterator[str]:
-    assert items.smiles is not None
-    yield from molecule_remarks(items.smiles, items.skipped)
-    if not items.skipped:
-        yield "All SMILES could be read."
 
 
 def _lengths(items: Items) -> Iterator[str]:

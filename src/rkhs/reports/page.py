@@ -420,9 +420,8 @@ def _natural(text: str) -> tuple[int, float, str]:
 
 def _column_fields(items: Items) -> list[tuple[str, np.ndarray]]:
     """Columns of a table, as many as may travel."""
-    if items.columns is None or items.image_shape is not None or items.kind not in ("vectors", "table"):
+    if items.columns is None or items.numbers is None or items.image_shape or items.kind not in ("vectors", "table"):
         return []
-    assert items.numbers is not None
     count = min(len(items.columns), _COLUMNS, _CELLS // len(items))
     fields = []
     for j in range(count):

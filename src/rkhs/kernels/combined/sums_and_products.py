@@ -147,7 +147,8 @@ class Product(_Many):
         return torch.stack([term._column_diag(X, Y) for term in self.parts]).prod(0)
 
     def _others(self, values: list[Tensor], index: int, S: Tensor) -> Tensor:
-        return math.prod([value for i, value in enumerate(values) if i != index], start=S)
+        others = [value for i, value in enumerate(values) if i != index]
+        return math.prod(others, start=S)
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         dense = S.dense() if isinstance(S, Outer) else S
