@@ -1,0 +1,62 @@
+"""Files as offices and instruments export them: other encodings, line breaks in cells, several units, titles."""
+
+from __future__ import annotations
+
+import html
+import shlex
+from pathlib import Path
+
+import pytest
+
+from rkhs.cli.main import main
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Run a command in a folder for this test alone; its status, and what it prints on standard error and output."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        status = main([*words])
+        out = capsys.readouterr()
+        return status, out.err, out.out
+
+    return run
+
+
+def printed(text: str) -> list[str]:
+    """Words of the last command that a message prints."""
+    return shlex.split(text.rpartition("\n\n  rkhs ")[2].partition("\n")[0])
+
+
+def table(name: str, rows: list[str], encoding: str = "utf-8") -> None:
+    Path(name).write_bytes("".join(f"{row}\n" for row in rows).encode(encoding))
+
+
+def test_curves_in_another_encoding(run) -> None:
+    table("a.txt", ["²\t0\t1\t2", *(f"µ{i}\t{i * i % 7}\t{i % 3}.5\t{i % 5}" for i in range(20))], "cp1252")
+    status, said, _ = run("novelty", "a.txt", "--kind", "curves", "-o", "b.csv")
+    assert status == 2
+    assert printed(said)[-2:] == ["--encoding", "cp1252"]
+    assert run(*printed(said))[0] == 0
+
+
+def test_only_lists_of_numbers_are_left_out(run) -> None:
+    """Dates, classes and notes hold spaces as telephone numbers do."""
+    rows = [
+        f"+358 41 68{i:02},2024-01-{1 + i % 9:02} 12:54,{'Organic Search,Paid Ad'.split(',')[i % 2]}" for i in range(40)
+    ]
+    table("a.csv", ["phone,made,source,seats", *(f"{row},{i * i % 17}" for i, row in enumerate(rows))])
+    status, said, _ = run("novelty", "a.csv", "--mixed", "-o", "b.csv")
+    assert status == 2
+    assert printed(said)[-2:] == ["--drop-columns", "phone"]
+    assert run(*printed(said))[0] == 0
+
+
+def test_a_page_quotes_lists_of_columns(run) -> None:
+    """Its commands named one column 'b,c' in place of two."""
+    table("a.csv", ["a,b,c,d", *(f"{i % 7},{i},{i * i % 5},{i * i % 11}" for i in range(20))])
+    words = ["report", "a.csv", "--drop-columns", "b,c", "--missing", "77,-9"]
+    assert run(*words)[0] == 0
+    page = html.unescape(Path("report.html").read_text("utf-8"))
+    assert "rkhs novelty a.csv new.csv --drop-columns b,c --missing 77,-9" in page
