@@ -60,3 +60,16 @@ def test_a_page_quotes_lists_of_columns(run) -> None:
     assert run(*words)[0] == 0
     page = html.unescape(Path("report.html").read_text("utf-8"))
     assert "rkhs novelty a.csv new.csv --drop-columns b,c --missing 77,-9" in page
+
+
+def test_the_rarer_of_two_units_is_taken_as_gaps(run) -> None:
+    """The prices became classes, one a price."""
+    prices = [f"{200 + 37 * i} TL" for i in range(40)] + ["30 €", "25 €", "ask us"]
+    table("a.csv", ["x,p", *(f"{i % 7}.5,{price}" for i, price in enumerate(prices))])
+    status, said, _ = run("fit", "a.csv", "--predict", "p", "-o", "m.rkhs")
+    assert status == 2
+    assert "40 of 43 cells of p are numbers in TL, 2 in €; 3 are not, the first '30 €'" in said
+    assert printed(said)[-2:] == ["--missing", "30 €,25 €,ask us"]
+    status, _, said = run(*printed(said))
+    assert status == 0
+    assert "40 items" in said
