@@ -73,3 +73,27 @@ def test_the_rarer_of_two_units_is_taken_as_gaps(run) -> None:
     status, _, said = run(*printed(said))
     assert status == 0
     assert "40 items" in said
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_titles_and_encodings_of_new_files(run, mixed: bool) -> None:
+    """A model reads the file of its fit, files without titles, and names what another file needs."""
+    rows = [f"{i * i % 7},{'Şişli,Kadıköy'.split(',')[i % 2]},{i % 5}.5" for i in range(20)]
+    names = "Başlık,İlçe,Oda"
+    table("a.csv", ["Araç ilanları, döküm", "", names, *rows], "cp1254")
+    table("plain.csv", [names, *rows])
+    table("other.csv", [names, *rows], "cp1254")
+    flags = ["--mixed"] if mixed else ["--columns", "Başlık,Oda"]
+    fit = ["fit", "a.csv", *flags, "--n-components", "1", "--encoding", "cp1254", "--skip-rows", "2", "-o", "m.rkhs"]
+    assert run(*fit)[0] == 0
+    codes = []
+    for name in ("a.csv", "plain.csv"):
+        status, said, _ = run("transform", "m.rkhs", name, "-o", "c.csv")
+        assert (status, said) == (0, "")
+        codes.append(Path("c.csv").read_text("utf-8"))
+    assert codes[0] == codes[1]
+    assert run("fit", "plain.csv", *flags, "--n-components", "1", "-o", "p.rkhs")[0] == 0
+    status, said, _ = run("transform", "p.rkhs", "other.csv", "-o", "c.csv")
+    assert status == 2
+    assert printed(said)[-2:] == ["--encoding", "cp1254"]
+    assert run(*printed(said))[0] == 0

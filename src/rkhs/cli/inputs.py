@@ -214,7 +214,8 @@ def _read_mixed(
         raise InputError("a mixed table takes no --gram; leave it out")
     if names is not None and args.columns is None:
         options["columns"] = names
-        _refuse_lacking(path, names, _below_titles(args, path, names))
+        titles = _below_titles(args, path, names)
+        _refuse_lacking(path, names, titles or names)  # reading says why there are none
     elif places and args.columns is None:
         options["columns"] = places
     return _report_skipped(args, read_texts(args, path, kinds, options))
@@ -249,7 +250,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         if args.transpose or args.window
         else None,
         **{name: getattr(args, name) for name in _SHAPES},
-        **{name: getattr(args, name) for name in _OF_TEXTS},
+        **{name: getattr(args, name) for name in (*_OF_TEXTS, "skip_rows")},
         "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if _has_ranges(data) else None,
     }
     return {"input": notes | kind_notes(data, args)}
@@ -487,6 +488,10 @@ def _remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> d
     names = [*_SHAPES, *["missing"] * has_columns(path), *marks]
     known = known | {"encoding": None} if texts and begins_in_utf8(path) else known
     given = {name: getattr(args, name) or known.get(name) for name in names}
+    names = known.get("column_names") or [known.get("smiles_column")]
+    skipped = {"skip_rows": args.skip_rows or known.get("skip_rows")}
+    if skipped["skip_rows"] and is_table(path) and set(names) <= {*titles_of(changed(args, **given | skipped), path)}:
+        given |= skipped  # a file without titles above its names has them in the first row
     if known.get("drop_columns") and is_table(path):  # those that this file has
         found = {*titles_of(changed(args, **given), path), *filter(str.isdecimal, known["drop_columns"])}
         given["drop_columns"] = [column(name) for name in known["drop_columns"] if name in found]
