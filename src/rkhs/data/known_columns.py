@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from rkhs._core.dates import interval_start
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
 from rkhs.data.columns import as_numbers, clock, many
@@ -256,7 +257,9 @@ def times_of_rows(
     days = {}
     for j, cells in enumerate(found.cells):
         if cells.dtype == object:
-            found.cells[j] = np.array([cell and _OFFSET.sub(r"\1", cell) for cell in cells.tolist()], object)
+            found.cells[j] = np.array(
+                [cell and _OFFSET.sub(r"\1", interval_start(cell)) for cell in cells.tolist()], object
+            )
             if (dated := found.days(j)) is not None:
                 days[j] = as_numbers(dated[:, None])[:, 0]
     if not (positions := clock(days)):
