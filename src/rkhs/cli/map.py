@@ -72,7 +72,7 @@ def _draw(args: argparse.Namespace, model: estimators.KernelEstimator, data: Dat
 
     figure, names = Figure(figsize=(6.4, 5.2), layout="constrained"), data.row_names
     if all(map(_MIDNIGHT.search, names or ())):
-        names = [_MIDNIGHT.sub("", name) for name in names or ()] or None
+        names = tuple(_MIDNIGHT.sub("", name) for name in names or ()) or None
     plots.CodeMapDisplay(model.codes_, title=_title(model, data), names=names, **colours).plot(figure.add_subplot())
     plots.save_figure(figure, args.output)
 
