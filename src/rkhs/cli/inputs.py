@@ -488,14 +488,19 @@ def _remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> d
     names = [*_SHAPES, *["missing"] * has_columns(path), *marks]
     known = known | {"encoding": None} if texts and begins_in_utf8(path) else known
     given = {name: getattr(args, name) or known.get(name) for name in names}
-    names = known.get("column_names") or [known.get("smiles_column")]
-    skipped = {"skip_rows": args.skip_rows or known.get("skip_rows")}
-    if skipped["skip_rows"] and is_table(path) and set(names) <= {*titles_of(changed(args, **given | skipped), path)}:
-        given |= skipped  # a file without titles above its names has them in the first row
+    given |= _rows_above(changed(args, **given), path, known)
     if known.get("drop_columns") and is_table(path):  # those that this file has
         found = {*titles_of(changed(args, **given), path), *filter(str.isdecimal, known["drop_columns"])}
         given["drop_columns"] = [column(name) for name in known["drop_columns"] if name in found]
     return given
+
+
+def _rows_above(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
+    """The rows above the names of the training file, where the names stand below as many rows of this file."""
+    skipped = {"skip_rows": args.skip_rows or known.get("skip_rows")}
+    names = known.get("column_names") or [known.get("smiles_column")]
+    below = skipped["skip_rows"] and is_table(path) and {*titles_of(changed(args, **skipped), path)}
+    return skipped if below and set(names) <= below else {}
 
 
 def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -> bool:
