@@ -393,7 +393,7 @@ def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None
     if grouped:
         raise grouped_error(f"{start} {quote(values[0])}, a number with separators or a unit", values[0], f", {names}")
     if values and all(map(holds_numbers, values)):
-        lists = [name for name, cells in zip(found.names or (), found.cells, strict=False) if _are_lists(cells)]
+        lists = _lists(found)
         them = "it" if len(lists) == 1 else "them"
         raise Mendable(
             f"{start} {quote(values[0])}, several numbers; name the character between them with delimiter=, leave "
@@ -401,6 +401,11 @@ def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None
             f"leaves {them} out",
             drop_columns=lists,
         )
+
+
+def _lists(found: Columns) -> list[str]:
+    """Names of the columns of which each text holds several numbers."""
+    return [name for name, cells in zip(found.names or (), found.cells, strict=False) if _are_lists(cells)]
 
 
 def _are_lists(cells: np.ndarray) -> bool:
