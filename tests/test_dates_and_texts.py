@@ -64,3 +64,8 @@ def test_clocks_of_twelve_hours() -> None:
     days = np.array(day_numbers(texts))
     assert np.allclose(24.0 * (days - days[0]), [0.0, 15.25, 36.5])
     assert not are_dates(["01/13/2023 13:15 PM"])
+
+
+def test_a_text_of_two_lines_is_no_date() -> None:
+    assert not are_dates(["CTO\nplate 3", "2024-01-31"])
+    assert not are_dates(["2024-01-31\nplate 3"])

@@ -103,6 +103,12 @@ def test_marks_between_thousands_are_advised_where_they_stand(tmp_path: Path) ->
         ("cp1251", "Номер;Адрес;Площадь\n1;Москва, улица Ленина;54\n"),
         ("cp1252", "Größe;T °C;Fläche m²\n3;4;Zürich\n"),
         ("cp1252", "Ort;Preço\nÄRGER;«a»\n"),
+        ("cp1252", "Rauminhalt m³\n3\n"),
+        ("cp1250", "Miasto;Ile\nŁódź;3\nWrocław, część;4\n"),
+        ("cp1250", "Část;Kůň\nPříbram;4\nŽďár;3\n"),
+        ("cp1254", "İlan Başlığı;Yakıt Türü\nŞanlıurfa;3\n"),
+        ("cp1257", "Miestas;Kaina\nŠiauliai;3\nKlaipėda, ąžuolų;4\n"),
+        ("cp1253", "Πόλη;Τιμή\nΘεσσαλονίκη;3\n"),
     ],
 )
 @pytest.mark.parametrize("asked", ["utf-8", "ascii"])

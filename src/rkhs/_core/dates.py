@@ -17,10 +17,11 @@ _FORMS = (
     "",  # times of the day alone, which are parts of the first of January 1970
 )
 _MONTH = re.compile(r"([A-Za-z]{3})[a-z]*\.?|,")  # September, Sept. and Sep are one
-_TIME = re.compile(r"(.*?)(?:[T ](\d{1,2}:\d\d\S*?)(?: ?([AaPp])\.?[Mm]\.?)?)?")
+_TIME = re.compile(r"(?s)(.*?)(?:[T ](\d{1,2}:\d\d\S*?)(?: ?([AaPp])\.?[Mm]\.?)?)?")
 _MONTH_NUMBER = re.compile(r"(0?[1-9]|1[0-2])\.(?:19|20)\d\d")  # 03.2019, and 1.2019, which is a decimal one alone
 _EAST_ASIAN = str.maketrans({"年": "-", "月": "-", "日": None})
 _UTC = re.compile(r"(?<!\S)([01]\d|2[0-3])([0-5]\d) ?(?:UTC|GMT|Z)")  # a time alone, as in 0100 UTC
+_INTERVAL = re.compile(r"(.*\d:\d\d\S*?)(?: [-\u2013] |/)(?=.*\d:\d\d).*")
 _SHORT = "%d.%m.%y"
 _TWO_DIGITS = re.compile(r"(\d\d)\.\d\d\.(\d\d)(?!\d)")
 _YEARS = range(1800, 2200)
@@ -42,7 +43,7 @@ def day_number(moment: datetime.date) -> float:
 
 @lru_cache(2**16)  # a file is read several times
 def _day(text: str, form: str) -> float | None:
-    match = _TIME.fullmatch(" " + _UTC.sub(r"\1:\2", text.strip()))
+    match = _TIME.fullmatch(" " + _UTC.sub(r"\1:\2", interval_start(text.strip())))
     assert match is not None
     day, time = _MONTH.sub(r"\1", match[1]).strip(), match[2] or "00:00"[: 5 * len(form)]
     day = day.translate(_EAST_ASIAN).rstrip("-") if day[-1:] in "月日" else day
@@ -53,6 +54,11 @@ def _day(text: str, form: str) -> float | None:
         if found.year in _YEARS:
             return day_number(datetime.datetime.combine(found, _clock(time, match[3])))
     return None
+
+
+def interval_start(text: str) -> str:
+    """The first of two times of an interval; any other text as it is."""
+    return _INTERVAL.sub(r"\1", text)
 
 
 def _clock(text: str, half: str | None) -> datetime.time:

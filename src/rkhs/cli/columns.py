@@ -38,7 +38,8 @@ from rkhs.data.text import Mendable, Note
 _LONG, _EQUAL = 60, 0.95  # rows, and share of equal steps, from which dates are those of a series
 _ORDERED, _APART, _ALIKE, _CORRELATED = 200, 8, 0.25, 0.8  # rows, lag, share of differences, correlation of a series
 _PERIODIC, _LONGEST = 10, 400  # columns, and lags, in which a period is looked for
-_COMPARED = 10_000  # times of a series of which all pairs are computed
+_COMPARED = 10_000  # rows that show whether neighbours are alike
+_MANY_TIMES = 2_000  # of a series, of which all pairs take long
 _NOT_ASKED = dict.fromkeys(("window", "transpose", "predict", "robust", "columns", "drop_columns"))
 _MANY_CLASSES = 20  # texts of a column, from which their number is worth a word
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
@@ -208,7 +209,7 @@ def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
         return
     message = f"{data.source}: {found[0]}"
     advice = {} if args.predict else _in_windows(args, data, found[1])
-    if data.dates and len(data.X) > _COMPARED and (args.words[0] == "novelty" or args.robust):
+    if data.dates and len(data.X) > _MANY_TIMES and (args.words[0] == "novelty" or args.robust):
         raise Mendable(message, "compares windows", **advice)
     warn(Note(message, "compares windows", **advice))
 

@@ -214,7 +214,8 @@ def _read_mixed(
         raise InputError("a mixed table takes no --gram; leave it out")
     if names is not None and args.columns is None:
         options["columns"] = names
-        _refuse_lacking(path, names, _below_titles(args, path, names))
+        titles = _below_titles(args, path, names)
+        _refuse_lacking(path, names, titles or names)  # reading says why there are none
     elif places and args.columns is None and column_count(path, **reading_options(args)) == width:
         options["columns"] = places
     return _report_skipped(args, read_texts(args, path, kinds, options))
@@ -249,7 +250,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         if args.transpose or args.window
         else None,
         **{name: getattr(args, name) for name in _SHAPES},
-        **{name: getattr(args, name) for name in _OF_TEXTS},
+        **{name: getattr(args, name) for name in (*_OF_TEXTS, "skip_rows")},
         "width": _width(args, data),
         "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if _has_ranges(data) else None,
     }
@@ -492,10 +493,19 @@ def _remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> d
     names = [*_SHAPES, *["missing"] * has_columns(path), *marks]
     known = known | {"encoding": None} if texts and begins_in_utf8(path) else known
     given = {name: getattr(args, name) or known.get(name) for name in names}
+    given |= _rows_above(changed(args, **given), path, known)
     if known.get("drop_columns") and is_table(path):  # those that this file has
         found = {*titles_of(changed(args, **given), path), *filter(str.isdecimal, known["drop_columns"])}
         given["drop_columns"] = [column(name) for name in known["drop_columns"] if name in found]
     return given
+
+
+def _rows_above(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
+    """The rows above the names of the training file, where the names stand below as many rows of this file."""
+    skipped = {"skip_rows": args.skip_rows or known.get("skip_rows")}
+    names = known.get("column_names") or [known.get("smiles_column")]
+    below = skipped["skip_rows"] and is_table(path) and {*titles_of(changed(args, **skipped), path)}
+    return skipped if below and set(names) <= below else {}
 
 
 def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -> bool:

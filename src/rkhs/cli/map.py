@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,7 @@ INPUT  a file or folder, as rkhs fit reads them
     from which rows are rebuilt best. --estimator names any other
 --color COLUMN  column shown by colour: numbers, or at most 20 classes; whole numbers of at most ten values are
     classes{FIT}{INPUT}"""
+_MIDNIGHT = re.compile(r"(?<=\d)[T ]00:00(:00)?$")
 _MOST_CLASSES = 20
 
 
@@ -69,6 +71,8 @@ def _draw(args: argparse.Namespace, model: estimators.KernelEstimator, data: Dat
     from matplotlib.figure import Figure
 
     figure, names = Figure(figsize=(6.4, 5.2), layout="constrained"), data.row_names
+    if all(map(_MIDNIGHT.search, names or ())):
+        names = tuple(_MIDNIGHT.sub("", name) for name in names or ()) or None
     plots.CodeMapDisplay(model.codes_, title=_title(model, data), names=names, **colours).plot(figure.add_subplot())
     plots.save_figure(figure, args.output)
 

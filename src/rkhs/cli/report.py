@@ -16,7 +16,7 @@ from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import COMPONENTS, FIT, print_kernel
-from rkhs.cli.inputs import read_for_model, user_errors
+from rkhs.cli.inputs import named_columns, read_for_model, reading_options, user_errors
 from rkhs.cli.options import (
     DROP,
     INPUT,
@@ -170,5 +170,7 @@ def next_commands(args: argparse.Namespace) -> list[tuple[str, str]]:
 def reading_flags(args: argparse.Namespace) -> str:
     """The flags that say how a file is read, as they are typed."""
     given = {name: getattr(args, name, None) for name in _OF_READING}
+    given |= {name: [*map(str, named_columns(given[name]))] for name in ("columns", "drop_columns")}
+    given["missing"] = reading_options(args).get("missing")
     words = advised([], {name: value for name, value in given.items() if value not in (None, False, [])})
     return "".join(f" {shlex.quote(word)}" for word in words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -237,9 +238,11 @@ def _first_times(file: Path, options: dict[str, Any], dropped: Any) -> tuple[lis
 
 def _first_cells(file: Path, options: dict[str, Any]) -> list[str]:
     """Cells of the first line, also where the column of names has no title."""
-    with open_lines(file, options.get("encoding", "utf-8-sig"), None) as lines:
+    with suppress(UnicodeError), open_lines(file, options.get("encoding", "utf-8-sig"), None) as lines:
         line = lines.readline().rstrip("\r\n")
-    return line.split(line[0]) if line.startswith((",", ";", "\t")) else list(column_titles(file, **options))
+        if line.startswith((",", ";", "\t")):
+            return line.split(line[0])
+    return list(column_titles(file, **options))
 
 
 def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:

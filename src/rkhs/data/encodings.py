@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,6 +21,19 @@ _SCRIPTS = {
     "big5": ("big5", b"\xa1", b"\xc6"),
     "cp1251": ("cp1251", b"\xb8", b"\xff"),
 }
+# Letters beyond ASCII of languages, by the encoding of their files; the first encoding is taken where several fit.
+_LANGUAGES = {
+    "cp1252": (
+        *("äöüß", "àâæçèéêëîïôœùûü", "áéíñóúü¿¡", "àáâãçéêíóôõúü", "åäöæøé", "àèéìòù", "áðéíóúýþæö", "ëïéèöü"),
+        "äöüßáàâéèêíóôúñç",  # names of many countries
+    ),
+    "cp1250": ("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž"),
+    "cp1254": ("çğıöşüâîû",),
+    "cp1257": ("ąčęėįšųūž", "āčēģīķļņšūž"),
+    "cp1253": ("αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώϊϋ",),
+}
+_IN_ANY = "¹²³µªº"
+_SURE, _OF_A_LANGUAGE = 0.95, 1.5  # share of letters of a language, and its plausibility: more than that of a script
 _PLAIN = {"cp1252": 0.9, "latin-1": 0.8}  # as plausible as a script with this share of usual letters
 _FEW, _COUNTED = 4, 2**20  # different letters beyond ASCII, and characters that are counted
 _CHUNK_BYTES = 2**20  # bytes
@@ -80,8 +94,23 @@ def other_encoding(path: object, encoding: str, error: UnicodeError) -> InputErr
 def _likely(data: bytes, wrong: set[str]) -> str | None:
     """UTF-8 or an encoding of a script in which most letters are usual ones, else that of Excel or latin-1."""
     shares = {name: _plausible(data, name) for name in ("utf-8", *_SCRIPTS, *_PLAIN) if name not in wrong}
+    found = {name: _of_language(data, name) for name in _LANGUAGES if name not in wrong}
+    spoken = max(found, key=found.__getitem__)
+    if spoken not in shares and found[spoken] >= _SURE:
+        shares[spoken] = _OF_A_LANGUAGE
     best = max(shares, key=shares.__getitem__)
     return best if shares[best] >= _PLAIN["latin-1"] else None
+
+
+def _of_language(data: bytes, name: str) -> float:
+    """The largest share of the letters beyond ASCII that are those of one language of an encoding."""
+    try:
+        text = data.decode(name)[:_COUNTED].lower()
+    except UnicodeError:
+        return 0.0
+    letters = Counter(re.findall(rf"[^\W\d_]|[{_IN_ANY}¿¡]", re.sub(r"[\x00-\x7f]+", " ", text)))
+    usual = [sum(letters[letter] for letter in (*_IN_ANY, *language)) for language in _LANGUAGES[name]]
+    return max(usual) / max(letters.total(), 1)
 
 
 def _plausible(data: bytes, name: str) -> float:

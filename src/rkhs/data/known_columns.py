@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from rkhs._core.dates import interval_start
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
 from rkhs.data.columns import as_numbers, clock, many
@@ -256,7 +257,9 @@ def times_of_rows(
     days = {}
     for j, cells in enumerate(found.cells):
         if cells.dtype == object:
-            found.cells[j] = np.array([cell and _OFFSET.sub(r"\1", cell) for cell in cells.tolist()], object)
+            found.cells[j] = np.array(
+                [cell and _OFFSET.sub(r"\1", interval_start(cell)) for cell in cells.tolist()], object
+            )
             if (dated := found.days(j)) is not None:
                 days[j] = as_numbers(dated[:, None])[:, 0]
     if not (positions := clock(days)):
@@ -384,23 +387,28 @@ def _of_another_kind(found: Columns, position: int, kind: str, rows: list[int]) 
 def _refuse_hidden_numbers(where: str, texts: list[str], found: Columns) -> None:
     """Refuse texts that are all numbers in another notation, which would become names."""
     values = [text for text in texts if text.lower() not in WEAK]
-    grouped, several = (bool(values) and all(map(test, values)) for test in (is_grouped_number, holds_numbers))
+    grouped = bool(values) and all(map(is_grouped_number, values))
     start = f"{where} must hold numbers or texts; got"
     names = "or begin them with a letter if they are names"
     if grouped:
         raise grouped_error(f"{start} {quote(values[0])}, a number with separators or a unit", values[0], f", {names}")
-    if several:
-        lists = _lists(found, values[0])
+    if values and all(map(holds_numbers, values)):
+        lists = _lists(found)
+        them = "it" if len(lists) == 1 else "them"
         raise Mendable(
             f"{start} {quote(values[0])}, several numbers; name the character between them with delimiter=, leave "
-            f"out what holds lists with drop_columns={lists or '[...]'}, {names}",
-            "leaves them out",
+            f"{them} out with drop_columns={lists or '[...]'}, {names}",
+            f"leaves {them} out",
             drop_columns=lists,
         )
 
 
-def _lists(found: Columns, text: str) -> list[str]:
-    """Names of the columns whose cells, names of rows excepted, are split by what splits this text."""
-    mark = next((mark for mark in ";|," if mark in text), " ")
-    counts = [sum(isinstance(cell, str) and mark in cell for cell in cells.tolist()) for cells in found.cells]
-    return [name for j, name in enumerate(found.names or ()) if j and 2 * counts[j] > len(found.cells[j])]
+def _lists(found: Columns) -> list[str]:
+    """Names of the columns of which each text holds several numbers."""
+    return [name for name, cells in zip(found.names or (), found.cells, strict=False) if _are_lists(cells)]
+
+
+def _are_lists(cells: np.ndarray) -> bool:
+    """Whether all texts of a column hold several numbers."""
+    texts = [cell for cell in cells.tolist() if isinstance(cell, str) and cell.lower() not in WEAK]
+    return bool(texts) and all(map(holds_numbers, texts))

@@ -368,7 +368,8 @@ class Columns:
         """Warn of cells of a column that become gaps, and of their unit."""
         cells = listed([self.cell(i, position, brief=True) for i in strays], 3)
         unit, label = self._unit_of(strays, position), column_label(self.names, position)
-        what = f"{len(strays)} cells{unit or ' that are no numbers'} are read as gaps: {cells}"
+        one, more = (f"cell{unit or ' that is no number'} is", f"cells{unit or ' that are no numbers'} are")
+        what = f"{many(len(strays), one, more)} read as gaps: {cells}"
         warn(
             f"{self.source}: {label}: {what}{_UNITS if unit else beyond_range(self.cells[position][strays]) or _FILLED}"
         )

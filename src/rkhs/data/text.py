@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -114,6 +115,7 @@ class Measurements(NamedTuple):
     others: list[str]
     mark: str | None  # between thousands
     decimal: str | None = None  # where that of the file does not read the numbers
+    rest: str = ""  # how many have which other unit
 
     def described(self, name: str) -> str:
         """What the cells of a column are, and the arguments that read its numbers."""
@@ -123,7 +125,7 @@ class Measurements(NamedTuple):
         gaps = [f"missing={list(dict.fromkeys(self.others))} to take these as gaps"] * (few > 0)
         how = f"which gaps lose: write them as numbers {self.what} in the file"
         gaps += [f"({len(lost)} of these hold digits, such as {quote(text)}, {how})" for text in lost[:1]]
-        of = f"{self.total - few} of {self.total} cells of {name} are numbers {self.what}{rest}"
+        of = f"{self.total - few} of {self.total} cells of {name} are numbers {self.what}{self.rest}{rest}"
         return f"{of}{':' if few else ';'} pass " + " ".join([*marks, *gaps])
 
     @property
@@ -227,10 +229,15 @@ def _with_units(
 
 
 def _measurements(texts: Sequence[str], decimal: str, mark: str | None, other: str | None) -> Measurements | None:
-    """Numbers with one unit among texts, with this mark between thousands; None for few or several units."""
-    read = {text for text in dict.fromkeys(texts) if _measured(text, decimal, mark) is not None}
-    common = with_unit(read, decimal, mark)
-    return None if common is None else _but_for_few(texts, read, f"in {common[1]}", mark, other)
+    """Numbers with one unit among texts, with this mark between thousands; None where it has few of them."""
+    measured = {text: _measured(text, decimal, mark) for text in dict.fromkeys(texts)}
+    units = Counter(parts[1] for text in texts if (parts := measured[text]) is not None).most_common()
+    read = {text for text, parts in measured.items() if parts is not None and parts[1] == units[0][0]}
+    if with_unit(read, decimal, mark) is None:
+        return None
+    rest = "".join(f", {count} in {unit}" for unit, count in units[1:4])
+    found = _but_for_few(texts, read, f"in {units[0][0]}", mark, other)
+    return found and found._replace(rest=rest)
 
 
 def _but_for_few(

@@ -152,7 +152,10 @@ class CodeMapDisplay(Display):
         if self.far:
             x, y = self.places[self.far].T
             ax.scatter(x, y, s=110, facecolors="none", edgecolors="#444444", linewidths=1.0)
-            ax.set_aspect("equal", adjustable="box")  # whose frame is that of the places
+            ax.set_aspect("equal", adjustable="box")  # whose frame is that of the places, at most twice as wide as high
+            low, span = self.places.min(axis=0), np.ptp(self.places, axis=0)
+            pad = np.maximum(0.5 * span.max() - span, 0.0) / 2.0 + 0.06 * span.max()
+            ax.set(xlim=(low[0] - pad[0], low[0] + span[0] + pad[0]), ylim=(low[1] - pad[1], low[1] + span[1] + pad[1]))
         if self.thumbnails is not None:
             self._pictures(ax, self.thumbnails)
         else:
@@ -172,8 +175,8 @@ class CodeMapDisplay(Display):
         """Names of classes and items, none over another."""
         placed: list[np.ndarray] = []
         low, span = self.places.min(axis=0), np.ptp(self.places, axis=0)
-        reach = span.max() * np.array([0.16, 0.045])
         for text, places, weight in self._named_places():
+            reach = span.max() * np.array([max(0.16, 0.012 * len(text)), 0.045])
             free = (place for place in places if all((np.abs(place - other) > reach).any() for other in placed))
             if (place := next(free, None)) is not None:
                 placed.append(place)
