@@ -210,3 +210,14 @@ def test_numbers_that_may_stand_for_classes_are_said(folder: Path, capsys: pytes
     assert said in capsys.readouterr().out
     assert main([*words, "y"]) == 0
     assert "different whole" not in capsys.readouterr().out
+
+
+def test_amounts_are_no_classes(tmp_path: Path, monkeypatch, capsys) -> None:
+    """Amounts in two units are not called rare classes."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{i},{'₺ ' if i % 2 else '₩ '}{100 + i}" for i in range(40)]
+    Path("bikes.csv").write_text("x,price\n" + "\n".join(lines) + "\n")
+    assert main(["fit", "bikes.csv", "--predict", "price", "-o", "b.rkhs"]) == 2
+    said = capsys.readouterr().err
+    assert "40 distinct values such as '₩ 100' and '₺ 139', which look like amounts" in said
+    assert "--drop-rare" not in said

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import rkhs
+from rkhs.cli.columns import _order_note
 from rkhs.cli.main import main
+from rkhs.data import Dataset
 from rkhs.features import FilledTable
 
 RNG = np.random.default_rng(0)
@@ -317,3 +319,44 @@ def test_a_column_without_a_cell_is_left_out(tmp_path: Path, monkeypatch, capsys
     assert "empty cells" not in out.out
     Path("b.csv").write_text("a,b\n1,x\n")
     assert main(["predict", "m.rkhs", "b.csv"]) == 0
+
+
+def test_times_that_are_not_read_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows named by other texts are cut by their numbers, which missing hours shift."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"week {i // 168} hour {i % 168},{i % 24}.{i * 7 % 10}" for i in range(240)]
+    Path("counts.csv").write_text("\n".join(["when,bikes", *lines]) + "\n")
+    assert main(["novelty", "counts.csv", "--window", "24", "-o", "n.csv"]) == 0
+    said = "no time of its rows is read: windows are cut by rows, and missing or doubled hours shift the windows behind"
+    assert f"counts.csv: {said}" in capsys.readouterr().err
+
+
+def test_a_table_in_long_form_is_said_before_the_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each person stands with each protein: the note makes a row of each person, and none is made of groups."""
+    monkeypatch.chdir(tmp_path)
+    cells = [(f"p{i}", f"prot{j}", j, (i * 7 + j * 3) % 11 + 0.5) for i in range(20) for j in range(10)]
+    lines = [",".join(map(str, row)) for row in cells]
+    Path("npx.csv").write_text("\n".join(["Person,Protein,LOD,NPX", *lines]) + "\n")
+    assert main(["fit", "npx.csv", "-o", "m.rkhs", "--mixed"]) == 0
+    said = capsys.readouterr().err
+    assert "each of 20 values of Person stands with each of 10 of Protein" in said
+    assert ".pivot_table('NPX', 'Person', 'Protein', sort=False).to_csv('wide.csv')" in said
+    lines = [f"p{i % 20},prot{i * i % 7},{i},{i * 7 % 11}.5" for i in range(200)]
+    Path("npx.csv").write_text("\n".join(["Person,Protein,LOD,NPX", *lines]) + "\n")
+    assert main(["fit", "npx.csv", "-o", "m.rkhs", "--mixed"]) == 0
+    assert "long form" not in capsys.readouterr().err
+
+
+def test_the_window_of_a_series_is_a_period_and_not_a_few_rows() -> None:
+    """Rows next to each other are alike in all smooth series; pulses repeat after 300 rows, nearly."""
+    rng = np.random.default_rng(0)
+    phase = np.cumsum(1.0 + 0.3 * np.repeat(rng.normal(size=20), 300)) / 300.0
+    data = Dataset(np.sin(2.0 * np.pi * phase)[:, None], "vectors", None, ("v",), "scope.csv")
+    note = _order_note(data)
+    assert note is not None
+    assert note[1] > 200
+    assert f"--window {note[1]} makes an item of each {note[1]} rows" in note[0]

@@ -90,6 +90,10 @@ LAYOUTS: dict[str, tuple[str | bytes, str]] = {
     "sep": (("sep=;\na,b\n" + ROWS).replace(",", ";"), ""),
     "sep, tabulator": (("sep=\t\na,b\n" + ROWS).replace(",", "\t"), ""),
     "units": (f"a,b\nmm,kg\n{ROWS}", "taken for units"),
+    "questions of Qualtrics": (
+        'a,b\n"How, or\nwhy?",When?\n"{""ImportId"":""QID1""}","{""ImportId"":""QID2""}"\n' + ROWS,
+        "rows of questions and ImportIds of Qualtrics below the names left out: 2",
+    ),
     "ending delimiters": ("a,b,\n1.5,2,\n3,4.25,\n5,6,\n", "columns without name and cells are left out: 1"),
     "only rows end with one": ("a,b\n1.5,2,\n3,4.25,\n5,6,\n", "every row ends with a delimiter"),
     "blank column": ("a,,b\n1.5,,2\n3,,4.25\n5,,6\n", "columns without name and cells are left out: 1"),

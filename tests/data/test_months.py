@@ -52,3 +52,30 @@ def test_a_new_row_alone_holds_a_month_as_the_fit_did(tmp_path: Path, cell: str)
 def test_times_of_the_day_are_parts_of_one() -> None:
     assert day_numbers(["00:15", "8:05:00", "23:45"]) == [1 / 96, 97 / 288, 95 / 96]
     assert not any(map(are_dates, (["36:15"], ["16:9"], [""], ["24:00"], ["2024-01-31", "00:15"])))
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("su 3 helmi 2019 01:00", "2019-02-03T01:00"),
+        ("12 marraskuuta 2019", "2019-11-12"),
+        ("Mo, 4. März 2019 12:00", "2019-03-04T12:00"),
+        ("mar. 5 févr. 2019", "2019-02-05"),
+        ("1er août 2019", "2019-08-01"),
+        ("3 de febrero de 2019", "2019-02-03"),
+        ("10 giugno 2019", "2019-06-10"),
+        ("segunda-feira 4 março 2019", "2019-03-04"),
+        ("5 października 2019", "2019-10-05"),
+        ("tors 3 maj 2019", "2019-05-03"),
+        ("Mon Jan 14 2019", "2019-01-14"),
+        ("mar 3 2019", "2019-03-03"),
+    ],
+)
+def test_dates_of_other_languages(text: str, day: str) -> None:
+    """Weekdays are left out, and a month is known by the start of its name."""
+    assert day_numbers([text]) == [(np.datetime64(day) - np.datetime64(0, "D")) / np.timedelta64(1, "D")]
+
+
+@pytest.mark.parametrize("text", ["Sample 3 2019", "So 3", "Mercury 3.2.19", "3 Lockheed 2019"])
+def test_other_words_make_no_date(text: str) -> None:
+    assert day_numbers([text]) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from rkhs.data.text import Mendable, Note
 
 _LONG, _EQUAL = 60, 0.95  # rows, and share of equal steps, from which dates are those of a series
 _ORDERED, _APART, _ALIKE, _CORRELATED = 200, 8, 0.25, 0.8  # rows, lag, share of differences, correlation of a series
+_FEW, _KINDS = 16, 20  # columns of a table in long form, and values of that which names its items
 _PERIODIC, _LONGEST = 10, 400  # columns, and lags, in which a period is looked for
 _COMPARED = 10_000  # rows that show whether neighbours are alike
 _MANY_TIMES = 2_000  # of a series, of which all pairs take long
@@ -204,6 +206,8 @@ def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
 def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     """Say before a fit that rows are times of one series; refuse many where each is compared with all others."""
     args = argparse.Namespace(**(_NOT_ASKED | vars(args)))
+    if note := _long_form_note(data):
+        warn(Note(f"{data.source}: {note}"))
     found = None if args.window or args.transpose else _series_note(data) or _order_note(data)
     if found is None:
         return
@@ -211,7 +215,38 @@ def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     advice = {} if args.predict else _in_windows(args, data, found[1])
     if data.dates and len(data.X) > _MANY_TIMES and (args.words[0] == "novelty" or args.robust):
         raise Mendable(message, "compares windows", **advice)
-    warn(Note(message, "compares windows", **advice))
+    slow = f"; a fit of {len(data.X)} single rows takes minutes" if len(data.X) > _MANY_TIMES else ""
+    warn(Note(message + slow, "compares windows", **advice))
+
+
+def _long_form_note(data: Dataset) -> str:
+    """What is said of a table of which each value of one column stands with each of another, and how to pivot it."""
+    if data.kind != "table" or not is_table(data.source) or not 2 < data.X.shape[1] <= _FEW or len(data.X) < _ORDERED:
+        return ""
+    names, n = list(titles_of(data)), len(data.X)
+    texts = [j for j, cells in enumerate(data.X.T) if any(map(_is_text, cells[:_APART].tolist()))]
+    texts += list(map(names.index, data.dates))
+    codes = {j: np.unique(data.X[:, j].astype(str), return_inverse=True)[1] for j in range(len(names))}
+    of = {j: int(codes[j].max()) + 1 for j in codes}
+    for i, j in permutations([j for j in texts if 1 < of[j] < n], 2):
+        pairs = of[i] * of[j]
+        if of[i] < max(_KINDS, of[j]) or not _EQUAL * n <= pairs <= n / _EQUAL:
+            continue
+        if len(np.unique(codes[i] * of[j] + codes[j])) < _EQUAL * n:
+            continue
+        varied = (
+            (k, [len(np.unique(codes[k] * n + codes[m])) / of[m] for m in (i, j)]) for k in codes if k not in texts
+        )
+        values = [k for k, kinds in varied if min(kinds) > 1.1]
+        if values:
+            row, column, value = (names[k] for k in (i, j, values[-1]))
+            return (
+                f"a table in long form: each of {of[i]} values of {row} stands with each of {of[j]} of {column}, so "
+                f"rows of one {row} are alike, and errors of left-out rows look too small; a table with a row of each "
+                f"{row} is made by pandas.read_csv({data.source!r}, sep=None, engine='python')"
+                f".pivot_table({value!r}, {row!r}, {column!r}, sort=False).to_csv('wide.csv')"
+            )
+    return ""
 
 
 def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> dict[str, Any]:
@@ -231,10 +266,14 @@ def _order_note(data: Dataset) -> tuple[str, int] | None:
     near, far = (float(np.median(_differences(Z, lag))) if Z.size else 2.0 for lag in (1, _APART))
     if near >= min(_ALIKE * far, 2.0 * (1.0 - _CORRELATED)):
         return None
-    length = min(range(_APART, min(_LONGEST, len(Z) // 10) + 1), key=lambda lag: _differences(Z, lag).mean())
+    lags = np.arange(_APART, min(_LONGEST, len(Z) // 10) + 1)
+    apart = np.array([_differences(Z, lag).mean() for lag in lags.tolist()])
+    later = np.arange(len(lags)) >= np.argmax(apart >= apart.mean())  # near rows are alike in all series
+    length = int(lags[later][apart[later].argmin()])
     return (
         f"the {len(data.X)} rows look like times of one long series: rows next to each other are alike (correlation "
-        f"{1.0 - near / 2.0:.2f}), so errors of left-out rows look too small"
+        f"{1.0 - near / 2.0:.2f}), so errors of left-out rows look too small; --window "
+        f"{length} makes an item of each {length} rows"
     ), length
 
 

@@ -514,7 +514,7 @@ def _without_units(body: list[Row], guessed: list[str]) -> list[Row]:
     """The rows without the first, if it holds texts alone where all later rows hold numbers."""
     ids = next((i for i, row in enumerate(body[:3]) if row and all(map(_IMPORT_ID.match, row))), None)
     if ids is not None:
-        guessed.append(f"rows below the names with questions and ImportIds, as Qualtrics writes them, left out: {ids + 1}")
+        guessed.append(f"rows of questions and ImportIds of Qualtrics below the names left out: {ids + 1}")
         return body[ids + 1 :]
     filled = list(filter(None, body))
     if len(filled) < 3 or len(_widths(body)) > 1:
