@@ -175,6 +175,20 @@ def test_none_is_a_class_of_a_second_file(folder: Path, capsys: pytest.CaptureFi
     assert "none (5)" not in capsys.readouterr().out
 
 
+def test_classes_of_a_gram_matrix_are_found_by_the_names_of_its_rows(folder: Path) -> None:
+    X, names = np.stack([A, B / 100.0], axis=1), [f"c{i}" for i in range(N)]
+    K = pandas.DataFrame(X @ X.T, names, names)
+    K.iloc[:20, :20].to_csv("K.csv")
+    K.iloc[20:, 19::-1].to_csv("new.csv")
+    pandas.Series(LABELS[:20], names[:20], name="churn")[::-1].to_csv("classes.csv")
+    assert main(["fit", "K.csv", "--gram", "--labels", "classes.csv", *FAST]) == 0
+    assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
+    head = SmoothClassifier().fit(rkhs.load("m.rkhs").codes_, LABELS[:20])
+    assert [row["churn"] for row in table("p.csv")] == head.predict(
+        rkhs.load("m.rkhs").transform(K.to_numpy()[20:, :20])
+    ).tolist()
+
+
 def test_a_column_of_a_file_of_curves_is_predicted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = np.random.default_rng(0).normal(size=(18, 5)) + np.repeat([0.0, 5.0, 9.0], [7, 5, 6])[:, None]
     rows = [",".join([name, *map(str, row)]) for name, row in zip(CLASSES, values.round(3), strict=True)]

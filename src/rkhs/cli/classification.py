@@ -31,7 +31,7 @@ _MOST_CLASSES = 50
 def names_classes(args: argparse.Namespace) -> bool:
     """Whether ``--predict`` names one column of texts, or the classes of series or graphs."""
     named = named_columns(args.predict)
-    if len(named) != 1 or args.targets is not None or args.gram:
+    if len(named) != 1 or args.targets is not None or (args.gram and not args.labels):
         return False
     classes = item_classes(args)
     if classes is not None or not (args.labels or has_columns(args.input)):
