@@ -102,7 +102,8 @@ def test_dates_that_count_in_distances_are_named(run: Run) -> None:
     table("x.csv", ["day,kind,size", *(f"2024-03-{i + 1:02d},{'ab'[i % 2]},{i % 5}.5" for i in range(28))])
     status, said, _ = run("nearest", "x.csv", "--mixed")
     assert status == 0
-    assert "x.csv: day holds dates, read as days, and counted as any column; this command leaves them out" in said
+    assert "x.csv: day holds dates, read as days, and counted as any column\n" in said
+    assert "for the warning above, this command leaves them out of the distances:" in said
     assert "\n\n  rkhs nearest x.csv --mixed --drop-columns day\n" in said
     assert "dates" not in run("nearest", "x.csv", "--mixed", "--drop-columns", "day")[1]
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rkhs import estimators, kernels
-from rkhs._core.errors import InputError
-from rkhs.cli.options import as_command, mended, quoted_cells
+from rkhs._core.errors import InputError, warn
+from rkhs.cli.options import quoted_cells
 from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags
 from rkhs.data.columns import (
@@ -32,9 +31,9 @@ from rkhs.data.columns import (
     spreads,
     wants_scaling,
 )
-from rkhs.data.dataset import Dataset, titles_of
-from rkhs.data.formats import is_table
+from rkhs.data.dataset import Dataset, is_table, titles_of
 from rkhs.data.molecule_files import molecule_remarks
+from rkhs.data.text import Mendable, Note
 
 _LONG, _EQUAL = 60, 0.95  # rows, and share of equal steps, from which dates are those of a series
 _ORDERED, _APART, _ALIKE, _CORRELATED = 200, 8, 0.25, 0.8  # rows, lag, share of differences, correlation of a series
@@ -208,17 +207,17 @@ def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     found = None if args.window or args.transpose else _series_note(data) or _order_note(data)
     if found is None:
         return
-    message = f"{data.source}: {found[0]}{'' if args.predict else _in_windows(args, data, found[1])}"
+    message = f"{data.source}: {found[0]}"
+    advice = {} if args.predict else _in_windows(args, data, found[1])
     if data.dates and len(data.X) > _COMPARED and (args.words[0] == "novelty" or args.robust):
-        raise InputError(message)
-    sys.stderr.write(f"rkhs: note: {message}\n")
+        raise Mendable(message, "compares windows", **advice)
+    warn(Note(message, "compares windows", **advice))
 
 
-def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> str:
-    """The command that compares windows of this many rows, without columns of texts."""
+def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> dict[str, Any]:
+    """The options that compare windows of this many rows, without columns of texts."""
     texts = [name for name, cells in zip(titles_of(data), data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
-    dropped = {"drop_columns": texts} if texts and args.columns is None else {}
-    return f"; this command compares windows:{as_command(mended(args, {'window': length} | dropped).words)}"
+    return {"window": length, "drop_columns": texts if args.columns is None else []}
 
 
 def _order_note(data: Dataset) -> tuple[str, int] | None:

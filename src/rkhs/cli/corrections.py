@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from rkhs._core.errors import InputError, quote, warn
-from rkhs.cli.options import as_command, mended
+from rkhs.cli.options import mended, united
 from rkhs.data import Dataset, read_items
 from rkhs.data.columns import identifier
 from rkhs.data.dataset import listed
@@ -29,14 +29,6 @@ from rkhs.data.text import (
 
 _ROUNDS = 4  # messages about a file, one after the other
 _FEW_TEXTS = 20  # of a column of categories, or a tenth of its rows
-
-
-class Corrected(InputError):
-    """A file cannot be read as asked; the command of these words reads it."""
-
-    def __init__(self, what: str, words: Sequence[str]) -> None:
-        super().__init__(f"{what}; this command reads it:{as_command(words)}")
-        self.words = words
 
 
 def read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
@@ -110,22 +102,22 @@ def in_one_command(
     titles: Callable[[argparse.Namespace], Sequence[str]],
 ) -> InputError:
     """The error of a file with the command that mends all that is wrong in it, without columns that a second lacks."""
-    first, what, words = error, str(error), args.words
+    first, what, options = error, str(error), dict[str, Any]()
     for _ in range(_ROUNDS):
         if not isinstance(error, Mendable):
             break
-        args = mended(args, error.options)
+        options = united(options, error.options)
         try:
             with quiet():
-                known = read(args)
+                known = read(mended(args, options))
         except InputError as more:
             error = more
         else:
-            if lacking := _lacking(known, titles(args)):
-                args = mended(args, {"drop_columns": lacking})
+            if lacking := _lacking(known, titles(mended(args, options))):
+                options = united(options, {"drop_columns": lacking})
                 what = f"{what}; {args.new} lacks {listed([*map(quote, lacking)])}"
             break
-    return first if args.words == words else Corrected(what, args.words)
+    return Mendable(what, **options) if options else first
 
 
 def _lacking(known: Dataset, titles: Sequence[str]) -> list[str]:

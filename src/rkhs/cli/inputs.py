@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,7 +16,6 @@ import numpy as np
 from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote, warn
 from rkhs.cli.corrections import (
-    Corrected as Corrected,
     in_one_command,
     quiet as quiet,
     read_texts,
@@ -27,14 +25,14 @@ from rkhs.cli.corrections import (
     warn_of_identifiers,
 )
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
-from rkhs.cli.options import changed as changed, column, mended, named_columns as named_columns, parts_of
+from rkhs.cli.options import changed as changed, column, mended, named_columns as named_columns, parts_of, united
 from rkhs.cli.rows import APART, names_of_rows, transposed, warn_of_totals, windows, with_progress, without_rows
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r
 from rkhs.data.formats import SDF, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
 from rkhs.data.table_reader import column_titles, read_chunks, read_table
-from rkhs.data.text import FewWords, Mendable, is_grouped_number
+from rkhs.data.text import FewWords, Mendable, Note, is_grouped_number
 
 T = TypeVar("T")
 
@@ -114,13 +112,12 @@ def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error
     if getattr(args, "targets", None):
         return error
     advice = reading_advice(args.input, _given_options(rest), error.found)
-    args = mended(args, advice)
     with suppress(InputError), quiet():
         try:
             read_input(mended(rest, advice), args.input)
         except Mendable as more:
-            args = mended(args, more.options)
-    return Corrected(str(error), args.words)
+            advice = united(advice, more.options)
+    return Mendable(str(error), **advice)
 
 
 def read_known(args: argparse.Namespace) -> Dataset:
@@ -284,7 +281,7 @@ def _prepared(
 ) -> Dataset:
     """Rows of a file as those of the fit of a model, as its kernel reads them."""
     for text in data.guessed:
-        sys.stderr.write(f"rkhs: note: {path}: {text}\n")
+        warn(Note(f"{path}: {text}"))
     _check_times(path, data, notes.get("input", {}).get("times"))
     expected = getattr(model, "n_features_in_", data.X.shape[-1])
     data = _like_the_fit(args, data, expected, notes.get("predict", {}).get("places left out") or [])

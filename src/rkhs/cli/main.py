@@ -16,7 +16,7 @@ from typing import Any
 
 from rkhs import __version__
 from rkhs._core.errors import RkhsError
-from rkhs.cli.options import TRACEBACK, declare, flags_in, with_command
+from rkhs.cli.options import TRACEBACK, declare, flags_in, last_command, noted, with_command
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
 from rkhs.cli.wording import message_lines
@@ -82,11 +82,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         ended_by_signals(),
         warnings.catch_warnings(action="default", category=UserWarning),
     ):
-        args = argparse.Namespace(words=words, started=started)
+        args = argparse.Namespace(words=words, started=started, advice=[])
         warnings.showwarning = _once(args)
         try:
             _parser(*filter(None, [chosen])).parse_args(words, args)
             importlib.import_module(f"rkhs.cli.{args.command}").run(args)
+            if args.advice:
+                _print_line(last_command(args))
             return _status(out)
         except KeyboardInterrupt as interrupt:
             _print_line(f"{str(interrupt) or 'interrupted'}; nothing was left half written")
@@ -133,6 +135,6 @@ def _once(args: argparse.Namespace) -> Callable[..., None]:
     def show(message: Warning, *_: Any, **__: Any) -> None:
         if str(message) not in printed:
             printed.add(str(message))
-            _print_line(f"warning: {with_command(message, args)}")
+            _print_line(f"{getattr(message, 'kind', 'warning')}: {noted(message, args)}")
 
     return show

@@ -153,16 +153,55 @@ def mended(args: argparse.Namespace, options: dict[str, Any]) -> argparse.Namesp
     return changed(args, **options | {"words": words})
 
 
-def with_command(message: Exception | str, args: argparse.Namespace) -> str:
-    """A message, and where it or its cause names options of reading that this command takes, the command with them."""
-    sources = () if hasattr(message, "words") else (message, getattr(message, "__cause__", None))  # it has a command
-    found = next((one for one in sources if hasattr(one, "options")), None)
-    options = {name: value for name, value in getattr(found, "options", {}).items() if hasattr(args, name)}
-    if not options or ("drop_columns" in options and args.columns is not None):
-        return str(message)
+def united(*options: dict[str, Any]) -> dict[str, Any]:
+    """All corrections of a command: lists have the values of each, of other options the last one counts."""
+    found: dict[str, Any] = {}
+    for name, value in ((name, value) for some in options for name, value in some.items()):
+        found[name] = [*dict.fromkeys([*found.get(name, []), *value])] if isinstance(value, list) else value
+    if {"columns", "drop_columns"} <= found.keys():
+        dropped = found.pop("drop_columns")
+        found["columns"] = [name for name in found["columns"] if name not in dropped]
+    return found
+
+
+def with_advice(args: argparse.Namespace, *options: dict[str, Any]) -> list[str]:
+    """Words of the command with all that its warnings advise, and with other options."""
+    return mended(args, united(*(_taken(one, args) for one in args.advice), *options)).words
+
+
+def _taken(message: Any, args: argparse.Namespace) -> dict[str, Any]:
+    """The options of reading that a message or its cause names and this command takes."""
+    found = {name: value for name, value in getattr(message, "options", {}).items() if hasattr(args, name)}
+    return {} if "drop_columns" in found and args.columns is not None else found
+
+
+def with_command(message: Exception, args: argparse.Namespace) -> str:
+    """The message of an error, and one command that does what it, or its cause, and earlier warnings advise."""
+    found: Any = next((one for one in (message, message.__cause__) if hasattr(one, "options")), None)
+    does = [found.does] if (options := _taken(found, args)) else []
+    if args.advice:
+        does.append(f"does what the {'warning above advises' if len(args.advice) == 1 else 'warnings above advise'}")
     ways = [options, *filter(None, [getattr(found, "otherwise", None)])]
-    commands = "".join(as_command(mended(args, way).words) for way in ways)
-    return f"{message}; this command {getattr(found, 'does', '')}:{commands}"
+    commands = "".join(as_command(with_advice(args, way)) for way in ways)
+    return f"{message}; this command {', and '.join(does)}:{commands}" if does else str(message)
+
+
+def noted(message: Warning, args: argparse.Namespace) -> str:
+    """The text of a warning; the options that it names go into the command that ends the run."""
+    if _taken(message, args):
+        args.advice.append(message)
+    return str(message)
+
+
+def last_command(args: argparse.Namespace) -> str:
+    """What ends a run with warnings: the command that does what they advise."""
+    one = len(args.advice) == 1
+    does = (
+        f"for the warning above, this command {args.advice[0].does}"
+        if one
+        else ("for the warnings above, this command does what they advise")
+    )
+    return f"{does}:{as_command(with_advice(args))}"
 
 
 def quoted_cells(cells: Iterable[object]) -> str:

@@ -25,7 +25,7 @@ from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_
 from rkhs.data.formats import is_table
 from rkhs.data.known_columns import times_of_rows
 from rkhs.data.series_files import AXES_NOTE
-from rkhs.data.text import Doubtful, Mendable
+from rkhs.data.text import Doubtful, Mendable, Note
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
 T = TypeVar("T")
@@ -288,9 +288,9 @@ def windows(data: Dataset, length: int, step: int, options: dict[str, Any]) -> D
         gone = f"{len(lost)} of {len(starts)} windows left out, {why}: {listed(lost, 10)}"
         if known.sum() < 2:
             _refuse_windows(f"{data.source}: --window must leave at least two windows; got {gone}", cut, names)
-        sys.stderr.write(f"rkhs: warning: {data.source}: {gone}\n")
+        warn(f"{data.source}: {gone}")
     if rest := len(X) - int(starts[-1]) - length:
-        sys.stderr.write(f"rkhs: note: {data.source}: rows at the end that make no whole window: {rest}\n")
+        warn(Note(f"{data.source}: rows at the end that make no whole window: {rest}"))
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
     return replace(
         data,
@@ -323,9 +323,7 @@ def _with_gaps(
     numbers = np.maximum.accumulate(numbers)
     if days is None or steps is None:
         if days is not None:
-            sys.stderr.write(
-                f"rkhs: note: {data.source}: its times repeat, or differ in steps: windows are cut by rows\n"
-            )
+            warn(Note(f"{data.source}: its times repeat, or differ in steps: windows are cut by rows"))
         return full, numbers, None
     step = np.ptp(days) / steps.max()
     clock = days.min() + step * (np.arange(len(full)) - rows[0])
@@ -335,7 +333,7 @@ def _with_gaps(
     start = start if len(full) - start >= 2 * whole else 0
     if start:
         begin = f"windows begin at {times[start]} by the clock of the file"
-        sys.stderr.write(f"rkhs: note: {data.source}: {begin}; rows before: {start}\n")
+        warn(Note(f"{data.source}: {begin}; rows before: {start}"))
     return full[start:], numbers[start:], times[start:]
 
 
@@ -354,7 +352,7 @@ def _times(data: Dataset, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarr
         found = times_of_rows(data.source, options) if is_table(data.source) and data.n_samples > 2 else None
     rows = np.array(data.row_numbers) - 1
     if found is not None and len(found[2]) > 1:
-        sys.stderr.write(f"rkhs: note: {data.source}: {' and '.join(found[2])} are read as one time\n")
+        warn(Note(f"{data.source}: {' and '.join(found[2])} are read as one time"))
     return (rows, None) if found is None else (found[0][rows], found[1][rows])
 
 

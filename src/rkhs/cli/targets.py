@@ -17,7 +17,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import as_command, changed, mended, refuse_flags
+from rkhs.cli.options import as_command, changed, refuse_flags, with_advice
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, names_like
@@ -93,6 +93,8 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int] | None) -> D
 
 def _of_columns(args: argparse.Namespace, error: InputError, flag: str = "--predict") -> InputError:
     """The error of reading columns to predict; names that the file has not are corrected in the command it prints."""
+    if isinstance(error, MixedCells) and error.texts and "got text" in error.what:
+        return _with_gaps(args, error)
     options: dict[str, Any] = getattr(error, "options", {})
     message, wanted = _in_flags(args, error, flag), [*map(str, named_columns(getattr(args, flag[2:])))]
     known = wanted
@@ -101,6 +103,12 @@ def _of_columns(args: argparse.Namespace, error: InputError, flag: str = "--pred
     if known == wanted:
         return InputError(message)
     return Mendable(message.rstrip("?"), **options | {flag[2:]: known})
+
+
+def _with_gaps(args: argparse.Namespace, error: MixedCells) -> Mendable:
+    """The error of texts among numbers, with the option that takes them as gaps."""
+    texts = [*reading_options(args).get("missing", ()), *error.texts]
+    return Mendable(f"{error.what}; correct them, or take them as gaps", "takes them as gaps", missing=texts)
 
 
 def _names_among(titles: Sequence[str], wanted: list[str]) -> list[str]:
@@ -119,10 +127,6 @@ def _in_flags(args: argparse.Namespace, error: InputError, flag: str) -> str:
             .replace("`target`", flag)
             .replace(f", fill the cells, or {MIXED}", " or fill the cells")
         )
-    if error.texts:
-        texts = [*reading_options(args).get("missing", ()), *error.texts]
-        command = as_command(mended(args, {"missing": texts}).words)
-        return f"{error.what}; correct them, or take them as gaps by:{command}"
     if args.targets:
         return f"{error.what}; --targets is for numbers: name a table of classes and names of rows with --labels FILE"
     return f"{error.what}; {flag} takes columns of numbers, or one column of classes"
@@ -201,7 +205,7 @@ def target_name(args: argparse.Namespace, name: object) -> str:
 
 def logarithm(args: argparse.Namespace) -> str:
     """The command that predicts the logarithm of positive numbers."""
-    return f"predict its logarithm, by:{as_command([*args.words, '--log10'])}"
+    return f"predict its logarithm, by:{as_command(with_advice(args, {'log10': True}))}"
 
 
 def _logarithms(args: argparse.Namespace, values: np.ndarray) -> np.ndarray:

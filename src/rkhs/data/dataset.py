@@ -14,7 +14,7 @@ import numpy as np
 from rkhs._core.errors import InputError, nearest, quote
 from rkhs._core.files import as_path, check_readable, text_encoding
 from rkhs.data.encodings import other_encoding
-from rkhs.data.formats import check_form, open_bytes
+from rkhs.data.formats import check_form, is_table as is_table, open_bytes
 from rkhs.data.text import number_in
 
 LEFT_OUT = "left out on demand"  # the reason of a skipped row that could be read

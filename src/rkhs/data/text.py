@@ -95,6 +95,14 @@ class Mendable(WithOptions, InputError):
 class Doubtful(WithOptions, UserWarning):
     """A table is read, and perhaps in another way than it is meant."""
 
+    kind = "warning"
+
+
+class Note(Doubtful):
+    """What is worth knowing of a file that is read as it is meant."""
+
+    kind = "note"
+
 
 class Measurements(NamedTuple):
     """Numbers with one unit among texts, and the few other texts, which are no numbers."""
