@@ -143,8 +143,8 @@ def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
     table = kind in ("curves", "series") and is_table(source)
     if args.targets is None and kind in ("Gram matrix", "curves", "series") and not table:
         raise InputError(
-            f"{source}: items of kind {kind} have no columns next to them; name a table with --labels FILE, which finds "
-            "rows by their names, or one of numbers with the same rows with --targets FILE"
+            f"{source}: items of kind {kind} have no columns next to them; name a table with --labels FILE, which "
+            "finds rows by their names, or one of numbers with the same rows with --targets FILE"
         )
 
 

@@ -226,10 +226,11 @@ def _most_alike(
     namings: Sequence[Sequence[str]], keys: Sequence[Sequence[str]], source: str
 ) -> tuple[Sequence[str], Sequence[str]]:
     """The names of the items, perhaps shortened, and the column of keys that have most in common."""
-    shorter = {short: names for names in namings for short in _without_ends(names)}
-    names, best = max(product([*namings, *shorter], keys), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
-    if names not in namings:
-        long, short = next(pair for pair in zip(shorter[tuple(names)], names, strict=True) if pair[0] != pair[1])
+    shorter = {short: names for names in (*namings, *keys) if names for short in _without_ends(names)}
+    items, known = ([*some, *(short for short, names in shorter.items() if names in some)] for some in (namings, keys))
+    names, best = max(product(items, known), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
+    for one in (one for one, given in ((names, namings), (best, keys)) if one not in given):
+        long, short = next(pair for pair in zip(shorter[tuple(one)], one, strict=True) if pair[0] != pair[1])
         warn(f"{source}: names of rows such as {quote(long)} are matched as {quote(short)}")
     return names, best
 
