@@ -89,7 +89,7 @@ def test_copies_of_a_row_are_in_one_part() -> None:
     honest = _cross_validated(*twice, 0)
     flattered = _cross_validated(twice[0], twice[1], np.arange(60), 0)
     assert honest["accuracy"] < 0.7 < flattered["accuracy"]  # the classes are noise
-    assert honest["standard error"] == pytest.approx(_cross_validated(codes, y, groups, 0)["standard error"], abs=0.02)
+    assert honest["standard error"] == pytest.approx(_cross_validated(codes, y, groups, 0)["standard error"], abs=0.04)
     assert honest["standard error"] > 1.2 * flattered["standard error"]
 
 

@@ -191,7 +191,8 @@ def _by_name(
     values = dict(zip(best, cells.tolist(), strict=False))
     lacking = [name for name in dict.fromkeys(names) if name not in values]
     if len(lacking) == len(wanted) or len(values) < len(best):
-        what = f"names such as {quote(names[0])}, each once, in a column"
+        several = dict.fromkeys(quote(one[0]) for one in namings if any(one[0] not in rest for rest in keys))
+        what = f"names such as {' or '.join(several) or quote(names[0])}, each once, in a column"
         got = (
             f"{quote(Counter(best).most_common(1)[0][0])} more than once"
             if len(lacking) < len(wanted)
