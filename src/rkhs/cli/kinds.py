@@ -39,7 +39,7 @@ def default_kernel(data: Dataset) -> kernels.Kernel | str | None:
     if data.kind == "molecules":
         return kernels.MinMax() if data.X.dtype.itemsize > 1 else kernels.Tanimoto()
     if data.kind == "sequences":
-        found, masked = {*"".join(data.X)}, {*masked_letters(data.X)}
+        found, masked = {*"".join(data.X)}, {*masked_letters(data.X.tolist())}
         alphabet = "".join(sorted({*ascii_uppercase, *found} - masked))
         return kernels.Spectrum(alphabet=alphabet, unknown="skip") if found & masked else kernels.Spectrum()
     if data.kind == "texts":

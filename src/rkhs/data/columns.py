@@ -512,17 +512,22 @@ def listed(names: Sequence[str] | np.ndarray) -> str:
     return dataset.listed([name if len(name) <= 40 else f"{name[:37]}..." for name in map(str, names)])
 
 
+def _named_alike(names: Sequence[str]) -> np.ndarray:
+    """Which names share the first or the last part that most have, digits aside; none where these are a minority."""
+    parts = [re.split(r"[\W_]+", re.sub(r"\d+", "0", name)) for name in names]
+    places = [np.array([part[k] for part in parts]) for k in (0, -1)]
+    shared = [place == Counter(place.tolist()).most_common(1)[0][0] for place in places]
+    alike = max(shared, key=np.sum) & np.array([any(part) for part in parts])
+    return alike & (2 * alike.sum() >= len(names))
+
+
 def unlike_columns(names: Sequence[str], X: np.ndarray) -> list[str]:
     """Columns named unlike the many of one pattern, which hold other numbers than these or have a usual title."""
     from scipy.stats import rankdata
 
-    parts = [re.split(r"[\W_]+", re.sub(r"\d+", "0", name)) for name in names]
-    places = [[part[k] for part in parts] for k in (0, -1)]
-    common = [Counter(place).most_common(1)[0] for place in places] if len(names) > _MANY_ALIKE < len(X) else [("", 0)]
-    place, (part, count) = max(zip(places, common, strict=False), key=lambda pair: pair[1][1])
-    if 2 * count < len(names) or not part:
+    if min(len(names), len(X)) <= _MANY_ALIKE or not (alike := _named_alike(names)).any():
         return []
-    alike, numbers = np.array([one == part for one in place]), np.abs(np.nan_to_num(X))
+    numbers = np.abs(np.nan_to_num(X))
     centres, ranks = np.median(numbers, axis=0), rankdata(numbers, axis=0)
     with np.errstate(invalid="ignore"):
         related = np.nan_to_num(np.corrcoef(ranks.T, np.median(ranks[:, alike], axis=1))[-1, :-1])

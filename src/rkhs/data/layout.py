@@ -248,8 +248,8 @@ def _check_names(names: Sequence[str], blank: Iterable[int], dropped: Sequence[o
     except InputError as error:
         counts = Counter(name for _, name in kept)
         repeated = [j for j, name in kept if name and counts[name] > 1]
-        advice = {"drop_columns": repeated} if 2 * len(repeated) < len(kept) else {}
-        raise Mendable(str(error), "leaves these columns out", **advice) from None
+        few = repeated if 2 * len(repeated) < len(kept) else []
+        raise Mendable(str(error), "leaves these columns out", drop_columns=few) from None
 
 
 def _from_first_row(layout: Layout, body: list[Row], path: Path) -> list[Row]:
