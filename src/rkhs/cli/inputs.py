@@ -172,12 +172,12 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
         if several is not None:
             return several
     data = read_table(path, gram=gram, **options)
-    return _report_skipped(args, _symmetric(data) if gram is True else data)
+    return _report_skipped(args, _symmetric(data, gram))
 
 
-def _symmetric(data: Dataset) -> Dataset:
+def _symmetric(data: Dataset, gram: bool | Literal["cross"]) -> Dataset:
     """A Gram matrix, averaged with its transpose where they differ by no more than numbers of 32 bits are rounded."""
-    gap = np.abs(data.X - data.X.T).max() / max(np.abs(data.X).max(), np.finfo(float).tiny)
+    gap = np.abs(data.X - data.X.T).max() / max(np.abs(data.X).max(), np.finfo(float).tiny) if gram is True else 0.0
     if not _EXACT < gap <= _ROUNDING:
         return data
     what = f"entries differ by {gap:.1e} of the largest from their mirror images, as single precision rounds"

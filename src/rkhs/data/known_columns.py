@@ -191,8 +191,7 @@ def _by_name(
     values = dict(zip(best, cells.tolist(), strict=False))
     lacking = [name for name in dict.fromkeys(names) if name not in values]
     if len(lacking) == len(wanted) or len(values) < len(best):
-        several = dict.fromkeys(quote(one[0]) for one in namings if any(one[0] not in rest for rest in keys))
-        what = f"names such as {' or '.join(several) or quote(names[0])}, each once, in a column"
+        what = f"names such as {_examples(namings)}, each once, in a column"
         got = (
             f"{quote(Counter(best).most_common(1)[0][0])} more than once"
             if len(lacking) < len(wanted)
@@ -205,6 +204,11 @@ def _by_name(
         more = f"; {rows} of no item, such as {strange[0]}" if strange else ""
         warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}{more}")
     return names, values
+
+
+def _examples(namings: Sequence[Sequence[str]]) -> str:
+    """The first name of each kind that items have."""
+    return " or ".join(dict.fromkeys(quote(names[0]) for names in namings))
 
 
 def _without_ends(names: Sequence[str]) -> list[tuple[str, ...]]:
