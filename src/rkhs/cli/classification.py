@@ -31,7 +31,7 @@ _MOST_CLASSES = 50
 def names_classes(args: argparse.Namespace) -> bool:
     """Whether ``--predict`` names one column of texts, or the classes of series or graphs."""
     named = named_columns(args.predict)
-    if len(named) != 1 or args.targets is not None or args.gram:
+    if len(named) != 1 or args.targets is not None or (args.gram and not args.labels):
         return False
     classes = item_classes(args)
     if classes is not None or not (args.labels or has_columns(args.input)):
@@ -130,7 +130,7 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
     """Cross-validated accuracy, copies kept in one fold, with the binomial standard error."""
     from sklearn.model_selection import StratifiedGroupKFold
 
-    from rkhs.evaluation.comparison import counting_error
+    from rkhs.evaluation.comparison import corrected_error, counting_error
 
     folds = min(_FOLDS, len(set(groups.tolist())), *Counter(y.tolist()).values())
     hits = []
@@ -145,7 +145,9 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
     accuracy = float(np.concatenate(hits).mean())
     return {
         "accuracy": accuracy,
-        "standard error": counting_error(accuracy, len(np.unique(groups))),
+        "standard error": max(
+            counting_error(accuracy, len(np.unique(groups))), corrected_error(np.array([one.mean() for one in hits]))
+        ),
         "folds": folds,
     }
 

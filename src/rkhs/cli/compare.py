@@ -159,8 +159,8 @@ def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
                 f"{args.targets}: --targets must have one row for each row of the input, {len(data.X)}; got {len(y)}"
             )
         return data, y
-    if args.gram:
-        raise InputError("--gram has no column to predict: name a file with --targets")
+    if args.gram and args.labels is None:
+        raise InputError("--gram has no column to predict: name a file with --labels, by names of rows, or --targets")
     return read_with_values(args, args.predict, "--predict")
 
 

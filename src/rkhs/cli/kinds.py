@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from rkhs._core.errors import InputError
 from rkhs.cli.options import refuse_flags
 from rkhs.cli.parser import hint
 from rkhs.data.dataset import Dataset, titles_of
+from rkhs.data.fasta import masked_letters
 from rkhs.data.formats import FINGERPRINTS, is_table
 from rkhs.data.known_columns import read_numbers
 from rkhs.data.text import Mendable
@@ -36,8 +38,12 @@ def default_kernel(data: Dataset) -> kernels.Kernel | str | None:
         return kernels.MoleculeKernel()
     if data.kind == "molecules":
         return kernels.MinMax() if data.X.dtype.itemsize > 1 else kernels.Tanimoto()
-    if data.kind in ("sequences", "texts"):
-        return kernels.Spectrum() if data.kind == "sequences" else kernels.Spectrum(1, tokens="words")
+    if data.kind == "sequences":
+        found, masked = {*"".join(data.X)}, {*masked_letters(data.X.tolist())}
+        alphabet = "".join(sorted({*ascii_uppercase, *found} - masked))
+        return kernels.Spectrum(alphabet=alphabet, unknown="skip") if found & masked else kernels.Spectrum()
+    if data.kind == "texts":
+        return kernels.Spectrum(1, tokens="words")
     return {"gram": "precomputed", "spectra": "mass_spectrum"}.get(data.kind)
 
 

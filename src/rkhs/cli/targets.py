@@ -141,7 +141,8 @@ def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
     table = kind in ("curves", "series") and is_table(source)
     if args.targets is None and kind in ("Gram matrix", "curves", "series") and not table:
         raise InputError(
-            f"{source}: items of kind {kind} have no columns next to them; name a table with --targets FILE"
+            f"{source}: items of kind {kind} have no columns next to them; name a table with --labels FILE, which "
+            "finds rows by their names, or one of numbers with the same rows with --targets FILE"
         )
 
 
@@ -166,7 +167,7 @@ def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset)
         if name != other:
             raise InputError(
                 f"--targets {args.targets} must have the rows of the input in the same order; got {other!r} in row "
-                f"{i}, where the input has {name!r}; sort one of them"
+                f"{i}, where the input has {name!r}; name it with --labels, which finds rows by name"
             )
 
 
