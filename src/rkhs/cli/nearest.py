@@ -22,6 +22,7 @@ from rkhs.cli.outputs import SHEETS, Outputs
 from rkhs.cli.rows import label_columns, peeked
 from rkhs.data import Dataset
 from rkhs.data.writers import write_rows
+from rkhs.reports.wording import rounded
 
 EXAMPLES = """\
 examples:
@@ -115,4 +116,4 @@ def _rows(data: Dataset, known: Dataset, measure: str, places: np.ndarray, value
     yield [title or "row", "rank", *("nearest", "nearest_smiles")[: len(others)], measure]
     for name, some, near in zip(names, places.tolist(), values.tolist(), strict=True):
         for rank, (j, value) in enumerate(zip(some, near, strict=True), 1):
-            yield [name, rank, *(column[j] for column in others), value]
+            yield [name, rank, *(column[j] for column in others), rounded(value)]
