@@ -175,6 +175,7 @@ def _summary(facts: dict[str, Any]) -> list[str]:
     dropped = [f"{label} ({count})" for label, count in facts["classes dropped"].items()]
     gaps, folds = facts["rows without a class"], facts["folds"]
     why = f"the rarest class has {folds} rows" if folds in counts.values() else f"there are {folds} groups"
+    but = " but for the choice of the kernel" * bool(facts["kernel choice"])
     hardly = facts["accuracy"] - facts["standard error"] <= facts["accuracy of the most common class"]
     measured = f"It was measured on {folds} folds, because {why}; "
     return [
@@ -188,5 +189,5 @@ def _summary(facts: dict[str, Any]) -> list[str]:
         *([little_sentence("the most common class")] if hardly else []),
         *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
         *([f"{measured}the model has them all."] if folds < _FOLDS else []),
-        f"Codes were made from all rows, without {name}{' but for the kernel' * bool(facts['kernel choice'])}. The accuracy is for rows like those whose {name} is known.",
+        f"Codes were made from all rows, without {name}{but}. The accuracy is for rows like those whose {name} is known.",
     ]

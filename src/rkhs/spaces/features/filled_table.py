@@ -140,7 +140,8 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
 
     def _learn(self, cells: list[tuple[Any, ...]]) -> None:
         """Learn scales and texts."""
-        self.columns_ = tuple(_fit_column(column, self.max_levels, self.min_rows) for column in zip(*cells, strict=True))
+        limits = self.max_levels, self.min_rows
+        self.columns_ = tuple(_fit_column(column, *limits) for column in zip(*cells, strict=True))
         if all(column["kind"] == "none" for column in self.columns_):
             raise InputError("FilledTable needs a column that varies; got only constant, empty and unrepeated columns")
         self.n_features_in_ = len(self.columns_)
