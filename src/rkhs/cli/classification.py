@@ -189,5 +189,6 @@ def _summary(facts: dict[str, Any]) -> list[str]:
         *([little_sentence("the most common class")] if hardly else []),
         *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
         *([f"{measured}the model has them all."] if folds < _FOLDS else []),
-        f"Codes were made from all rows, without {name}{but}. The accuracy is for rows like those whose {name} is known.",
+        f"Codes were made from all rows, without {name}{but}. The accuracy is for rows like those whose {name} is "
+        "known.",
     ]
