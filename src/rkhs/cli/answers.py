@@ -17,7 +17,7 @@ from rkhs.cli.rows import peeked, write_number_parts
 from rkhs.cli.summaries import few, print_json, print_result
 from rkhs.data import Dataset
 from rkhs.data.dataset import column_label
-from rkhs.reports.wording import rounded
+from rkhs.data.writers import rounded
 
 
 @dataclass(frozen=True, eq=False)

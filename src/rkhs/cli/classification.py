@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rkhs import estimators, evaluation, kernels, selection
+from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, quiet, user_errors
-from rkhs.cli.kinds import chose_kernel
+from rkhs.cli.kinds import choose_width, chose_kernel
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.summaries import little_sentence, print_result
 from rkhs.cli.targets import alike_spellings, item_classes, read_column_of, read_with_values, values_of_column
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _COMPONENTS, _FOLDS, _REPEATS = 10, 5, 5
-_WIDTHS, _MOST_COMPONENTS = (2, 3, 4, 5), 40  # of substrings and of codes of sequences
+_MOST_COMPONENTS = 40  # of sequences
 _MOST_CLASSES = 50
 
 
@@ -99,8 +99,7 @@ def _defaults(
     width = data.X.shape[1] if data.X.ndim == 2 else _COMPONENTS
     if data.kind != "sequences" or chose_kernel(args):
         return {"n_components": min(_COMPONENTS, width)}, None
-    widths = [k for k in _WIDTHS if k <= min(map(len, data.X))] or [1]
-    choice = selection.choose_kernel(data.items[known], classes, [kernels.Spectrum(k) for k in widths])
+    choice = choose_width(data.items[known], classes)
     errors = ", ".join(f"{kernel!r} {error:.3f}" for kernel, error in zip(choice.kernels, choice.errors, strict=True))
     count = max(_COMPONENTS, min(_MOST_COMPONENTS, data.n_samples // 4))
     sentence = f"{choice.kernel!r}, chosen by the classes; leave-one-out errors (1: the shares alone): {errors}"

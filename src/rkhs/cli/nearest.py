@@ -21,8 +21,7 @@ from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, changed
 from rkhs.cli.outputs import SHEETS, Outputs
 from rkhs.cli.rows import label_columns, peeked
 from rkhs.data import Dataset
-from rkhs.data.writers import write_rows
-from rkhs.reports.wording import rounded
+from rkhs.data.writers import rounded, write_rows
 
 EXAMPLES = """\
 examples:

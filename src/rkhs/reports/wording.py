@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import numpy as np
 
 
@@ -16,14 +13,6 @@ def readable(value: float, digits: int = 4) -> str:
         return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.0f}"
     short = float(f"{value:.{digits}g}")
     return f"{short:,.0f}" if abs(short) >= 1e4 else np.format_float_positional(short, trim="-")
-
-
-def rounded(value: Any, error: float = 0.0) -> Any:
-    """A number of six significant digits, and of at least four of its error; texts and integers as they are."""
-    if not isinstance(value, float) or not np.isfinite(value) or value == 0.0:
-        return value
-    places = 5 - math.floor(math.log10(abs(value)))
-    return round(float(value), max(places, 3 - math.floor(math.log10(error))) if 0.0 < error < math.inf else places)
 
 
 def with_error(value: float, error: float) -> str:
