@@ -55,10 +55,10 @@ def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: py
     codes = model.transform(np.stack([A, B], axis=1))
     assert [row["churn"] for row in found] == head.predict(codes).tolist()
     shares = [[float(row["p(no)"]), float(row["p(yes)"])] for row in found]
-    np.testing.assert_allclose(shares, head.predict_proba(codes), rtol=1e-9)
+    np.testing.assert_allclose(shares, head.predict_proba(codes), rtol=5e-6)
     classifier = load_classifier("m.rkhs")
     assert classifier.predict(np.stack([A, B], axis=1)).tolist() == head.predict(codes).tolist()
-    np.testing.assert_allclose(classifier.predict_proba(np.stack([A, B], axis=1)), shares, rtol=1e-9)
+    np.testing.assert_allclose(classifier.predict_proba(np.stack([A, B], axis=1)), shares, rtol=5e-6)
     truth = np.where(SIDE > 0, "yes", "no")[20:]
     assert np.mean([row["churn"] for row in found[20:]] == truth) > 0.8
 
@@ -248,3 +248,26 @@ def test_numbers_that_may_stand_for_classes_are_said(folder: Path, capsys: pytes
     assert said in capsys.readouterr().out
     assert main([*words, "y"]) == 0
     assert "different whole" not in capsys.readouterr().out
+
+
+def test_the_width_of_substrings_is_chosen_by_the_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    ancestors = rng.integers(0, 20, (3, 40))
+    letters, lines, rows = np.array(list("ACDEFGHIKLMNPQRSTVWY")), [], ["name,family"]
+    for i in range(30):
+        mutated = np.where(rng.random(40) < 0.4, rng.integers(0, 20, 40), ancestors[i % 3])
+        lines += [f">s{i}", "".join(letters[mutated])]
+        rows.append(f"s{i},f{i % 3}")
+    Path("s.fasta").write_text("\n".join(lines) + "\n")
+    Path("f.csv").write_text("\n".join(rows) + "\n")
+    words = ["fit", "s.fasta", "--labels", "f.csv", "--predict", "family", "-o", "m.rkhs", "--set", "max_iter=5"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "kernel: Spectrum(k=2), chosen by the classes" in said
+    assert "Spectrum(k=5)" in said
+    assert main([*words, "--kernel", "spectrum(k=4)"]) == 0
+    assert "chosen by the classes" not in capsys.readouterr().out
+    assert repr(rkhs.load("m.rkhs").kernel_) == "Spectrum(k=4)"

@@ -22,6 +22,7 @@ from rkhs.data.known_columns import read_numbers
 from rkhs.data.text import Mendable
 
 OBJECTS = ("sequences", "texts", "graphs", "series", "spectra")  # lists of objects: without columns
+_WIDTHS = 2, 3, 4, 5  # of substrings
 
 
 def fingerprint_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -104,6 +105,12 @@ def choose_by_classes(args: argparse.Namespace, data: Dataset) -> selection.Kern
             "of texts or as .ts, graphs in the TU format with NAME_graph_labels.txt, or leave --choose-kernel out"
         )
     return selection.choose_kernel(data.X, data.classes, kernels.kernels_for(data.kind, data.X))
+
+
+def choose_width(sequences: np.ndarray, classes: np.ndarray) -> selection.KernelChoice:
+    """Compare the widths of substrings, no longer than the shortest sequence, by the classes."""
+    widths = [k for k in _WIDTHS if k <= min(map(len, sequences))] or [1]
+    return selection.choose_kernel(sequences, classes, [kernels.Spectrum(k) for k in widths])
 
 
 def find_estimator(name: str) -> type:
