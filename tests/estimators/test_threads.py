@@ -18,7 +18,7 @@ from rkhs.engines import Threads
 from rkhs.kernels import Gaussian
 
 SRC = Path(__file__).parents[2] / "src"
-X = np.random.RandomState(0).randn(30, 3)
+X = np.random.RandomState(0).randn(12, 3)
 
 
 def test_a_report_needs_few_parts_of_scikit_learn_and_a_default_fit_one_thread() -> None:
