@@ -131,12 +131,12 @@ def test_bytes_that_a_disk_loses_are_an_error_and_leave_the_old_file(tmp_path: P
 
 
 def test_many_tiles_give_the_bits_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    X = ROWS[:80]
-    train, y = X[:30], X[:30, 0]
-    machine, novelty = rkhs.OperatorKernelRegressor().fit(train, y), rkhs.KernelNovelty().fit(ROWS[:200])
+    X = ROWS[:300]
+    train, y = X[:60], X[:60, 0]
+    machine, novelty = rkhs.OperatorKernelRegressor().fit(train, y), rkhs.KernelNovelty().fit(X[:200])
     encoder = rkhs.KernelPCA(2).fit(train)
     products, squares = X @ train.T + 1.0, (X**2).sum(1) + 1.0
-    given = rkhs.KernelNovelty("precomputed").fit(products[:30])
+    given = rkhs.KernelNovelty("precomputed").fit(products[:60])
 
     def answers() -> list[Any]:
         sets = machine.predict_set(X)
@@ -150,20 +150,20 @@ def test_many_tiles_give_the_bits_of_one(monkeypatch: pytest.MonkeyPatch) -> Non
         ]
 
     whole, sizes, steps = answers(), set(), set()
-    monkeypatch.setattr(base, "tile_rows", lambda width: 64)
+    monkeypatch.setattr(base, "tile_rows", lambda width: 256)
     to_tensor, tiles = base.to_tensor, base.tiles
     for module in (base, reader):
         monkeypatch.setattr(module, "tiles", lambda n, step: steps.add((n, step)) or tiles(n, step))
         monkeypatch.setattr(module, "to_tensor", lambda rows, **to: sizes.add(rows.shape) or to_tensor(rows, **to))
     for one, other in zip(whole, answers(), strict=True):
         np.testing.assert_array_equal(one, other)
-    assert sizes == {(64, 3), (16, 3), (80, 30), (80, 2)}  # kernel values and codes come as a whole
-    assert steps == {(80, 64)}
+    assert sizes == {(256, 3), (44, 3), (300, 60), (300, 2)}  # kernel values and codes come as a whole
+    assert steps == {(300, 256)}
 
 
 def test_rows_in_tiles_are_checked_first_and_counted_through(monkeypatch: pytest.MonkeyPatch) -> None:
     model = rkhs.OperatorKernelRegressor().fit(X[:60], X[:60, 0])
-    monkeypatch.setattr(base, "tile_rows", lambda width: 64)
+    monkeypatch.setattr(base, "tile_rows", lambda width: 256)
     gap, computed = X.copy(), []
     gap[-1, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
