@@ -382,6 +382,7 @@ def _kinds(row: Row) -> str:
     return "".join(map(_kind, row))
 
 
+@lru_cache(2**14)
 def _kind(cell: str) -> str:
     if not cell or cell.isspace():
         return _BLANK
