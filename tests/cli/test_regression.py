@@ -121,7 +121,7 @@ def test_groups_of_classes_are_in_one_part(folder: Path, capsys: pytest.CaptureF
     rng = np.random.default_rng(0)
     centres, kinds = 10.0 * rng.normal(size=(12, 3)), ["dog" if i % 2 else "cat" for i in range(12)]
     rows = [
-        [*(centres[i] + 0.01 * rng.normal(size=3)).tolist(), kinds[i], f"g{i}"] for i in range(12) for _ in range(5)
+        [*(centres[i] + 0.01 * rng.normal(size=3)).tolist(), kinds[i], f"g{i}"] for i in range(12) for _ in range(3)
     ]
     Path("kinds.csv").write_text("\n".join(["a,b,c,kind,litter", *(",".join(map(str, row)) for row in rows)]) + "\n")
     said = []

@@ -166,13 +166,13 @@ def test_other_targets_whose_squares_vanish_are_refused() -> None:
 
 
 MAPPED = {
-    "autoencoder": KernelAutoencoder(2, max_iter=20),
-    "deep": KernelAutoencoder((3, 2), max_iter=20),
-    "landmarks": KernelAutoencoder(2, storage=Nystroem(15), max_iter=20),
-    "sphere": KernelAutoencoder(2, constraint="sphere", storage=Nystroem(15), reg=1e-3, max_iter=20),
+    "autoencoder": KernelAutoencoder(2, max_iter=5),
+    "deep": KernelAutoencoder((3, 2), reg=1e-2, max_iter=5),
+    "landmarks": KernelAutoencoder(2, storage=Nystroem(15), max_iter=5),
+    "sphere": KernelAutoencoder(2, constraint="sphere", storage=Nystroem(15), reg=1e-3, max_iter=5),
     "components": KernelPCA(2, columns="scaled"),
-    "machine": DeepRKM([2], max_iter=20),
-    "contrastive": KernelContrastive(2, max_iter=20),
+    "machine": DeepRKM([2], max_iter=5),
+    "contrastive": KernelContrastive(2, max_iter=5),
     "novelty": KernelNovelty(),
     "regressor": OperatorKernelRegressor(),
     "chosen": OperatorKernelRegressorCV(),

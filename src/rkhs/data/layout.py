@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from types import SimpleNamespace
@@ -395,6 +395,7 @@ def _kinds(row: Row) -> str:
     return "".join(map(_kind, row))
 
 
+@lru_cache(2**14)
 def _kind(cell: str) -> str:
     if not cell or cell.isspace():
         return _BLANK
