@@ -97,7 +97,7 @@ def test_a_module_is_a_layer_whose_coefficients_are_frozen_or_free() -> None:
     assert coefficients.shape == (24, 2)
     goal = torch.tensor(Y[:3])
     losses = []
-    for _ in range(30):
+    for _ in range(60):
         loss = ((free(torch.tensor(NEW)) - goal) ** 2).mean()
         (slope,) = torch.autograd.grad(loss, coefficients)
         coefficients.data -= 0.05 * slope
