@@ -260,11 +260,7 @@ def _decades(data: Dataset, skip_rows: int | None, X: np.ndarray) -> Iterator[st
 def _check_described(data: Dataset) -> None:
     """Refuse columns of texts, dates and gaps, with others that are no items; warn of these alone."""
     names, X = data.column_names or (), as_numbers(data.X)
-    described = (
-        data.kind == "table" and (name in data.dates or not some or any(isinstance(cell, str) for cell in cells))
-        for name, some, cells in zip(names, np.isfinite(X).any(axis=0), data.X.T.tolist(), strict=True)
-    )
-    texts = list(compress(names, described))
+    texts = _columns_of_texts(data, names, X) if data.kind == "table" else []
     genes = [name for name in _OF_GENES if "Chr" in texts and name in names]
     items = [name not in {*texts, *genes} for name in names]
     others = unlike_columns([*compress(names, items)], X[:, items]) if names else []
@@ -276,6 +272,16 @@ def _check_described(data: Dataset) -> None:
     if others:
         what = f"{data.source}: columns that may describe the rows of the file, and are read as items"
         warn(Doubtful(f"{what}: {listed([*map(quote, others)])}", "leaves them out", drop_columns=others))
+
+
+def _columns_of_texts(data: Dataset, names: Sequence[str], X: np.ndarray) -> list[str]:
+    """Names of the columns that hold texts, dates or nothing."""
+    known = np.isfinite(X).any(axis=0)
+    return [
+        name
+        for name, some, cells in zip(names, known, data.X.T.tolist(), strict=True)
+        if name in data.dates or not some or any(isinstance(cell, str) for cell in cells)
+    ]
 
 
 def windows(data: Dataset, length: int, step: int, options: dict[str, Any]) -> Dataset:

@@ -245,10 +245,14 @@ def _check_names(names: Sequence[str], blank: Iterable[int], dropped: Sequence[o
     try:
         check_unique_names([name for _, name in kept], source)
     except InputError as error:
-        counts = Counter(name for _, name in kept)
-        repeated = [j for j, name in kept if name and counts[name] > 1]
-        few = repeated if 2 * len(repeated) < len(kept) else []
-        raise Mendable(str(error), "leaves these columns out", drop_columns=few) from None
+        raise Mendable(str(error), "leaves these columns out", drop_columns=_repeated(kept)) from None
+
+
+def _repeated(columns: list[tuple[int, str]]) -> list[int]:
+    """Positions of the columns whose names occur twice; none where these are half of all."""
+    counts = Counter(name for _, name in columns)
+    found = [j for j, name in columns if name and counts[name] > 1]
+    return found if 2 * len(found) < len(columns) else []
 
 
 def _from_first_row(layout: Layout, body: list[Row], path: Path) -> list[Row]:
