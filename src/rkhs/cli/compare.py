@@ -206,9 +206,7 @@ def _with_codes(args: argparse.Namespace, path: str) -> ModelFile:
     return file
 
 
-def _measured(
-    args: argparse.Namespace, path: str, file: ModelFile
-) -> tuple[Dataset, np.ndarray, dict[str, Any], str]:
+def _measured(args: argparse.Namespace, path: str, file: ModelFile) -> tuple[Dataset, np.ndarray, dict[str, Any], str]:
     """The file as a model reads it, the errors of its rows, a row of the table, and which rows stand apart."""
     data = read_for_model(args, args.input, file.estimator, file.notes)
     # Reals between the bits of a fingerprint mean nothing.

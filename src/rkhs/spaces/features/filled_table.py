@@ -90,9 +90,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray
 
-    def __init__(
-        self, n_neighbors: int = 5, max_levels: int = 100, max_rows: int = 5000, min_rows: int = 2
-    ) -> None:
+    def __init__(self, n_neighbors: int = 5, max_levels: int = 100, max_rows: int = 5000, min_rows: int = 2) -> None:
         self.n_neighbors = n_neighbors
         self.max_levels = max_levels
         self.max_rows = max_rows
