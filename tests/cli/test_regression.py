@@ -79,7 +79,7 @@ def test_columns_of_a_table_are_predicted_as_in_python(folder: Path, capsys: pyt
     np.testing.assert_allclose(values[:, [1, 5]], sets.lower, rtol=5e-6)
     np.testing.assert_allclose(values[:, [2, 6]], sets.upper, rtol=5e-6)
     np.testing.assert_allclose(values[:, [3, 7]], model.predict(X[:5] + 0.1, return_std=True)[1], rtol=5e-6)
-    np.testing.assert_allclose(values[:, 8], model.p_values(X[:5] + 0.1))
+    np.testing.assert_allclose(values[:, 8], model.p_values(X[:5] + 0.1), rtol=5e-6)
     assert main(["info", "m.rkhs"]) == 0
     assert "predicts        size, price" in capsys.readouterr().out
 
