@@ -11,10 +11,9 @@ import numpy as np
 
 from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
-from rkhs.cli.build import build_estimator
+from rkhs.cli.build import build_estimator, choose_width, chose_kernel
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, quiet, user_errors
-from rkhs.cli.kinds import choose_width, chose_kernel
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.summaries import little_sentence, print_result
 from rkhs.cli.targets import alike_spellings, item_classes, read_column_of, read_with_values, values_of_column
