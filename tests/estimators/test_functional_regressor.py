@@ -252,16 +252,3 @@ def test_weights_count_as_copies_in_the_choice() -> None:
 def test_bad_options_of_the_choice(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(bad))):
         FunctionalKernelRegressor(**bad).fit(*bent(0, 10))
-
-
-def test_a_basis_that_cannot_express_the_ends_is_named() -> None:
-    t = np.linspace(0.0, 1.0, 30)
-    X = np.random.default_rng(0).normal(size=(25, 3)) @ np.sin(np.pi * np.outer([1.0, 2.0, 3.0], t))
-    rising = np.cumsum(X, 1) / 30.0
-    with pytest.warns(UserWarning, match="loses .*% of the variance of y, mostly one shape"):
-        periodic = FunctionalKernelRegressor(reg=1e-4).fit(X[:20], rising[:20])
-    empirical = FunctionalKernelRegressor(basis="empirical", reg=1e-4).fit(X[:20], rising[:20])
-    errors = [float(((one.predict(X[20:]) - rising[20:]) ** 2).mean()) for one in (periodic, empirical)]
-    assert errors[1] < 0.5 * errors[0]
-    noise = np.random.default_rng(1).normal(size=X.shape)
-    FunctionalKernelRegressor(reg=1e-4).fit(X, noise)  # is no shape in common

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, is_curves, read_curves, to_tensor
 from rkhs._core.checks import check_number, naming, real_array
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
     from rkhs.losses import Loss
     from rkhs.models import MachineModel
 
-_LOST, _COMMON = 0.01, 0.3  # shares of the variance of y, and of what a basis loses
-
 
 @dataclass(eq=False, repr=False)
 class FunctionalKernelRegressor(DualRegressor):
@@ -63,9 +60,9 @@ class FunctionalKernelRegressor(DualRegressor):
         (scikit-fda's FDataGrid), otherwise equally spaced times on [0, 1].
     basis : str or Kernel, default="fourier"
         ``"fourier"``, ``"cosine_sine"``, ``"empirical"`` or a kernel on times; see
-        :func:`rkhs.outputs.basis_functions`. ``"empirical"`` are eigenfunctions of the covariance of the curves: better
-        where the two ends differ, of which a warning says. ``"cosine_sine"`` is that of the published figure, with plain means over
-        the grid in place of quadrature; the figure has ``center=False`` too.
+        :func:`rkhs.outputs.basis_functions`. ``"empirical"`` has eigenfunctions of the covariance of y: better where
+        curves end elsewhere than they begin, which Fourier functions cannot. ``"cosine_sine"`` is that of the published
+        figure, with plain means over the grid in place of quadrature; the figure has ``center=False`` too.
     n_basis : int, default=None
         Number of functions (of pairs for ``"cosine_sine"``). None: 15, or the number of times if that is smaller.
     loss : str or Loss, default="huber"
@@ -283,21 +280,8 @@ class FunctionalKernelRegressor(DualRegressor):
             rule=self._rule,
             center=bool(self.center),
         )
-        self._warn_of_basis(Y, output, U)
         fitted = kernel.resolve(training.items, weights).with_operators([np.diag(output.eigenvalues)])
         return Regression.of(self._run, fitted, training, output, U, one_output)
-
-    def _warn_of_basis(self, Y: Tensor, output: Functional, U: Tensor) -> None:
-        """Warn where the output curves have a shape in common, more than noise, that the basis does not express."""
-        root = to_tensor(np.sqrt(output.weights), Y.dtype, Y.device)
-        rest, centred = (Y - output.decode(U)) * root, (Y - Y.mean(0)) * root
-        shape = float(torch.linalg.matrix_norm(rest, 2) ** 2)  # of the first principal component of what is left
-        if shape > _LOST * float(centred.square().sum()) and shape > _COMMON * float(rest.square().sum()):
-            lost = float(rest.square().sum() / centred.square().sum())
-            warn(
-                f"FunctionalKernelRegressor: the basis {self.basis!r} loses {lost:.1%} of the variance of y, mostly one "
-                "shape, such as a difference of the two ends; basis='empirical' is made of the curves of y"
-            )
 
     def _curve_kernel(self, times: ArrayLike | None) -> Any:
         rough = FunctionalLaplacian
