@@ -70,9 +70,8 @@ def write_answers(args: argparse.Namespace, answers: Iterator[Answer], notes: di
     if args.output is None and args.json:
         print_json(facts | _facts_of(list(answers)))
         return
-    alone = args.output is not None and args.output.lower().endswith(".npy")
+    alone, exact = _form(args.output)
     error = notes.get("predict", {}).get("held-out error") or 0.0
-    exact = args.output is not None and not args.output.lower().endswith(SHEETS)
     tables = (
         (one.found["predictions"] if alone else one.table if exact else _rounded(one.table, error), one.data)
         for one in answers
@@ -81,6 +80,12 @@ def write_answers(args: argparse.Namespace, answers: Iterator[Answer], notes: di
     if args.output is not None:
         lines = [f"{count} predictions of {few(first.names)}: {args.output}"]
         print_result(args, facts | {"rows": count, "output": args.output}, lines)
+
+
+def _form(path: str | None) -> tuple[bool, bool]:
+    """Whether a file holds the predictions alone, and whether it holds all digits."""
+    name = (path or ".csv").lower()
+    return name.endswith(".npy"), not name.endswith(SHEETS)
 
 
 def _rounded(table: np.ndarray, error: float) -> np.ndarray:
