@@ -16,7 +16,31 @@ _FORMS = (
     *("%m.%Y", "%Y-%m", "%Y/%m", "%d.%m.%y"),
     "",  # times of the day alone, which are parts of the first of January 1970
 )
-_MONTH = re.compile(r"([A-Za-z]{3})[a-z]*\.?|,")  # September, Sept. and Sep are one
+_WORD = re.compile(r"([^\W\d_]{3,})\.?|,")  # September, Sept. and Sep are one
+# Of English, Finnish, Swedish, Danish, German, French, Spanish, Italian, Portuguese, Polish and Dutch months.
+_MONTHS = {
+    start: english
+    for english, starts in {
+        "Jan": "jan tam ene gen sty",
+        "Feb": "feb hel fev fév lut",
+        "Mar": "mar maa mär maer mrt maart",
+        "Apr": "apr huh avr abr kwi",
+        "May": "may mai tou maj mag mei",
+        "Jun": "jun kes juin giu cze",
+        "Jul": "jul hei juil lug lip",
+        "Aug": "aug elo aoû aou ago sie",
+        "Sep": "sep syy set wrz",
+        "Oct": "oct lok okt out ott paź paz",
+        "Nov": "nov marr lis",
+        "Dec": "dec jou dez déc dic gru",
+    }.items()
+    for start in starts.split()
+}
+_WEEKDAY = re.compile(  # before a date of three parts or with a month in letters; mar 3 2019 is in March
+    r"(?i)(?:mo|tu|we|th|fr|sa|su|ma|ti|ke|to|pe|la|må|on|lö|sö|lø|sø|di|mi|do|so|lu|me|je|ve|ju|vi|sá|gi|se|te|qu|dom"
+    r"|po|wt|śr|cz|pt|ni|wo|vr|za|zo)[^\W\d_]*(?:-feira)?\.?,? (?=\S*[./-]\S*[./-]|.*[^\W\d_]{3})"
+)
+_ORDINAL = re.compile(r"(?i)(?<=\d)(?:\.|er|º|°)(?= )| de(?= )")  # 3. Februar, 1er mars, 3 de febrero de
 _TIME = re.compile(r"(?s)(.*?)(?:[T ](\d{1,2}:\d\d\S*?)(?: ?([AaPp])\.?[Mm]\.?)?)?")
 _MONTH_NUMBER = re.compile(r"(0?[1-9]|1[0-2])\.(?:19|20)\d\d")  # 03.2019, and 1.2019, which is a decimal one alone
 _EAST_ASIAN = str.maketrans({"年": "-", "月": "-", "日": None})
@@ -45,7 +69,7 @@ def day_number(moment: datetime.date) -> float:
 def _day(text: str, form: str) -> float | None:
     match = _TIME.fullmatch(" " + _UTC.sub(r"\1:\2", interval_start(text.strip())))
     assert match is not None
-    day, time = _MONTH.sub(r"\1", match[1]).strip(), match[2] or "00:00"[: 5 * len(form)]
+    day, time = _in_english(match[1].strip()), match[2] or "00:00"[: 5 * len(form)]
     day = day.translate(_EAST_ASIAN).rstrip("-") if day[-1:] in "月日" else day
     if form == _SHORT and _TWO_DIGITS.fullmatch(day) is None:  # 3.9.13 is a version
         return None
@@ -54,6 +78,19 @@ def _day(text: str, form: str) -> float | None:
         if found.year in _YEARS:
             return day_number(datetime.datetime.combine(found, _clock(time, match[3])))
     return None
+
+
+@lru_cache(2**16)
+def _in_english(day: str) -> str:
+    """A day without its weekday, and with an English month of three letters."""
+    return _WORD.sub(_month, _ORDINAL.sub("", _WEEKDAY.sub("", day, count=1))).strip()
+
+
+def _month(word: re.Match[str]) -> str:
+    """Three English letters of a month in another language; of another word its first ones, of a comma none."""
+    text = (word[1] or "").lower()
+    found = (_MONTHS.get(text[:size]) for size in (5, 4, 3))
+    return next(filter(None, found), text[:3])
 
 
 def interval_start(text: str) -> str:

@@ -336,8 +336,10 @@ def _with_gaps(
     full[np.bincount(at) > 1] = np.nan
     numbers = np.maximum.accumulate(numbers)
     if days is None or steps is None:
-        if days is not None:
-            warn(Note(f"{data.source}: its times repeat, or differ in steps: windows are cut by rows"))
+        if days is not None or data.row_names is not None:
+            why = "no time of its rows is read" if days is None else "its times repeat, or differ in steps"
+            shifted = "missing or doubled hours shift the windows behind them"
+            warn(Note(f"{data.source}: {why}: windows are cut by rows, and {shifted}"))
         return full, numbers, None
     step = np.ptp(days) / steps.max()
     clock = days.min() + step * (np.arange(len(full)) - rows[0])

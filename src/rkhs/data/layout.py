@@ -25,21 +25,14 @@ from rkhs.data.encodings import encoding_of, other_encoding
 from rkhs.data.formats import extension_of
 from rkhs.data.points import decimal_mark, may_have_commas, month_columns, pointed_lines, points_in_doubt
 from rkhs.data.records import is_record, refuse_records
-from rkhs.data.text import (
-    WEAK,
-    Mendable,
-    is_gap,
-    is_grouped_number,
-    is_id_name,
-    number_in,
-    unescape_formula,
-)
+from rkhs.data.text import WEAK, Mendable, is_gap, is_grouped_number, is_id_name, number_in, unescape_formula
 
 _SAMPLE_ROWS = 200  # rows that the format is detected from
 _SAMPLE_CHARACTERS = 2**16
 _MARKS = (",", ";", "\t", "|")  # that may stand between cells
 _DELIMITER_NAMES = {" ": "white space", "\t": "tabs"}
 _MIN_GRID = 10  # numbers of a first row from which rounded or descending grids are recognised
+_IMPORT_ID = re.compile(r'\s*\{"ImportId":')
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
 _NO_DECIMAL = re.compile(r"(?<!\d),|,(?!\d)")  # a comma that is no decimal one
 Row = list[str]
@@ -530,6 +523,12 @@ def _numbered(cells: list[str]) -> list[str]:
 
 def _without_units(body: list[Row], guessed: list[str]) -> list[Row]:
     """The rows without the first, if it holds texts alone where all later rows hold numbers."""
+    ids = next((i for i, row in enumerate(body[:3]) if row and all(map(_IMPORT_ID.match, row))), None)
+    if ids is not None:
+        guessed.append(
+            f"rows below the names with questions and ImportIds, as Qualtrics writes them, left out: {ids + 1}"
+        )
+        return body[ids + 1 :]
     filled = list(filter(None, body))
     if len(filled) < 3 or len(_widths(body)) > 1:
         return body

@@ -23,8 +23,8 @@ WEAK = frozenset({".", "-", "--", "n.d.", "n.d", "nd", "missing", "\u2013", "\u2
 # Digits with separators between them, perhaps a decimal part, a sign, and a unit before or behind.
 _CENTS = re.compile(r"(?<=\d)[.,][-\u2013\u2014\u2212]{1,2}(?!\d)")  # none of an amount, as in 5.-, 5.– and 5,--
 _GROUPED = re.compile(
-    r"[-+]?[$€£¥]?\s?[-+]?(?:\d{1,3}(?:[,.'’\s]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?"
-    r"(?:[.,][-\u2013\u2014\u2212]{1,2})?\s?[%‰$€£¥]?"
+    r"[-+]?[$€£¥₹]?\s?[-+]?(?:\d{1,3}(?:,\d\d)*(?:[,.'’\s]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?"
+    r"(?:[.,][-\u2013\u2014\u2212]{1,2})?\s?[%‰$€£¥₹]?"
 )
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 SPACES = str.maketrans("\u00a0\u2007\u2009\u202f", "    ")
@@ -49,6 +49,7 @@ _AMOUNT = re.compile(
     rf"^[-+]?[\d.,]|[$¢-¥₠-⃀￠-￦]|^[-+]?(?:EUR|USD|GBP|CHF|JPY|[A-Z]{{3}}\s|{_MONEY})|\d[.,'’\s][\d\-–—−]|[^\x00-\x7f\d]\d+\s*[^\W\d_]"
 )
 _MYRIADS = re.compile(r"(?<![\d.,])(\d+)[億亿](?:([\d,]+)万)?")  # 1億1,700万 are 11,700万
+_LAKHS = re.compile(r"(?i)(\D*?)([\d,]*\d(?:\.\d+)?)\s*(?:(la[ck]h?s?)|cr(?:ore)?s?)\.?")  # of 100,000; 100 are a crore
 _ID_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|name|names|label|sample|samples|rownames|row|code|cas|item)$"
     r"|[a-z](?-i:ID|Id|Name)$"
@@ -181,7 +182,10 @@ def with_unit(
 
 def _measured(cell: str, decimal: str, thousands: str | None) -> tuple[float, str] | None:
     """A number and the unit behind it or before it; None for another cell."""
-    text = _CENTS.sub("", _UNIT_FIRST.sub(r"\1\3 \2", _MYRIADS.sub(_in_myriads, cell.strip())))
+    text = _MYRIADS.sub(_in_myriads, cell.strip())
+    if (found := _LAKHS.fullmatch(text)) is not None:
+        text = _in_crores(*found.groups())
+    text = _CENTS.sub("", _UNIT_FIRST.sub(r"\1\3 \2", text))
     parts = _WITH_UNIT.fullmatch(_without_marks(text, thousands))
     number = None if parts is None else number_in(parts[1], decimal)
     return None if parts is None or number is None else (number, parts[2].strip())
@@ -190,6 +194,12 @@ def _measured(cell: str, decimal: str, thousands: str | None) -> tuple[float, st
 def _in_myriads(found: re.Match[str]) -> str:
     """Hundreds of millions and ten thousands as ten thousands alone, as 11700万 of 1億1,700万."""
     return f"{10_000 * int(found[1]) + int((found[2] or '0').replace(',', ''))}万"
+
+
+def _in_crores(sign: str, number: str, lakh: str | None) -> str:
+    """Write lakhs and crores behind a sign of money as its units, and others in crores, which no sign names."""
+    crores = float(number.replace(",", "")) / (100 if lakh else 1)
+    return f"{sign}{1e7 * crores:.12g}" if sign.strip("+-\u2212 ") else f"{sign}{crores:.12g} Cr"
 
 
 def measurements(
@@ -256,15 +266,20 @@ def holds_numbers(text: str) -> bool:
 
 def ungrouped(text: str | None, mark: str) -> str | None:
     """A number without the marks between its thousands; any other text as it is."""
-    form = rf"[-+]?\d{{1,3}}({re.escape(mark)}\d{{3}})+([.,](\d+|[-\u2013\u2014\u2212]{{1,2}}))?"
+    form = rf"{_groups(mark)}([.,](\d+|[-\u2013\u2014\u2212]{{1,2}}))?"
     grouped = text is not None and re.fullmatch(form, text)
     return text.replace(mark, "") if text is not None and grouped else text
 
 
 def _without_marks(text: str, mark: str | None) -> str:
     """A text without the marks between the thousands of the number that it begins with."""
-    groups = None if mark is None else re.match(rf"[-+]?\d{{1,3}}(?:{re.escape(mark)}\d{{3}})+(?!\d)", text)
+    groups = None if mark is None else re.match(rf"{_groups(mark)}(?!\d)", text)
     return text if groups is None else groups[0].replace(str(mark), "") + text[groups.end() :]
+
+
+def _groups(mark: str) -> str:
+    """The form of a number with marks between thousands; with commas 1,62,000 is one too, as India writes it."""
+    return r"[-+]?\d{1,3}" + r"(?:,\d\d)*" * (mark == ",") + rf"(?:{re.escape(mark)}\d{{3}})+"
 
 
 def grouped_advice(text: str) -> str:
@@ -289,6 +304,11 @@ def is_measurement(text: str) -> bool:
     """Whether a text starts like a number, as ``16.6 mm`` and ``<5`` do, or holds a decimal one behind a short word."""
     number = text.lstrip(_LEADS)[:1].isnumeric() or _VALUE.fullmatch(text) is not None
     return number and _CODE.fullmatch(text) is None
+
+
+def are_amounts(texts: Sequence[str]) -> bool:
+    """Whether most of many different texts begin like numbers or amounts of money: they are no classes."""
+    return len(texts) > CLASSES and sum(map(bool, map(_AMOUNT.search, texts))) >= MOST * len(texts)
 
 
 def is_bound(text: str) -> bool:
