@@ -118,7 +118,7 @@ def _counted(classes: list[str], name: str | int) -> Counter[str]:
     if are_amounts([*counts]):
         raise InputError(
             f"--predict {name} has {len(counts)} distinct values such as {quote(classes[0])} and {quote(classes[-1])}, "
-            "which look like amounts: write them as numbers with one unit, or none, in the file, or name a column of classes"
+            "which look like amounts: write them as numbers with one unit, or none, or name a column of classes"
         )
     if len(counts) < 2 or min(counts.values()) < 2:
         few = listed([f"{label} (1)" for label, count in counts.items() if count < 2]) or f"{len(counts)} class"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -228,11 +228,16 @@ def _without_starts(names: list[str]) -> list[tuple[str, ...]]:
     return [tuple(name.removeprefix(start) for name in names) for start in common]
 
 
+def _shorter_names(namings: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Sequence[str]]:
+    """Names without their common ends, with those that they come from."""
+    return {short: names for names in namings for short in _without_ends(names)}
+
+
 def _most_alike(
     namings: Sequence[Sequence[str]], keys: Sequence[Sequence[str]], source: str
 ) -> tuple[Sequence[str], Sequence[str]]:
     """The names of the items, perhaps shortened, and the column of keys that have most in common."""
-    shorter = {short: names for names in (*namings, *keys) if names for short in _without_ends(names)}
+    shorter = _shorter_names(filter(None, (*namings, *keys)))
     items, known = ([*some, *(short for short, names in shorter.items() if names in some)] for some in (namings, keys))
     names, best = max(product(items, known), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
     for one in (one for one, given in ((names, namings), (best, keys)) if one not in given):
