@@ -14,6 +14,7 @@ import rkhs
 from rkhs.cli.classification import _cross_validated
 from rkhs.cli.main import main
 from rkhs.evaluation import SmoothClassifier, load_classifier
+from rkhs.evaluation.comparison import counting_error
 
 RNG = np.random.default_rng(3)
 N = 48
@@ -54,10 +55,10 @@ def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: py
     codes = model.transform(np.stack([A, B], axis=1))
     assert [row["churn"] for row in found] == head.predict(codes).tolist()
     shares = [[float(row["p(no)"]), float(row["p(yes)"])] for row in found]
-    np.testing.assert_allclose(shares, head.predict_proba(codes), rtol=1e-9)
+    np.testing.assert_allclose(shares, head.predict_proba(codes), rtol=5e-6)
     classifier = load_classifier("m.rkhs")
     assert classifier.predict(np.stack([A, B], axis=1)).tolist() == head.predict(codes).tolist()
-    np.testing.assert_allclose(classifier.predict_proba(np.stack([A, B], axis=1)), shares, rtol=1e-9)
+    np.testing.assert_allclose(classifier.predict_proba(np.stack([A, B], axis=1)), shares, rtol=5e-6)
     truth = np.where(SIDE > 0, "yes", "no")[20:]
     assert np.mean([row["churn"] for row in found[20:]] == truth) > 0.8
 
@@ -88,7 +89,7 @@ def test_copies_of_a_row_are_in_one_part() -> None:
     honest = _cross_validated(*twice, 0)
     flattered = _cross_validated(twice[0], twice[1], np.arange(60), 0)
     assert honest["accuracy"] < 0.7 < flattered["accuracy"]  # the classes are noise
-    assert honest["standard error"] == pytest.approx(_cross_validated(codes, y, groups, 0)["standard error"], abs=0.02)
+    assert honest["standard error"] == pytest.approx(_cross_validated(codes, y, groups, 0)["standard error"], abs=0.04)
     assert honest["standard error"] > 1.2 * flattered["standard error"]
 
 
@@ -175,6 +176,43 @@ def test_none_is_a_class_of_a_second_file(folder: Path, capsys: pytest.CaptureFi
     assert "none (5)" not in capsys.readouterr().out
 
 
+def test_classes_of_a_gram_matrix_are_found_by_the_names_of_its_rows(folder: Path) -> None:
+    X, names = np.stack([A, B / 100.0], axis=1), [f"c{i}" for i in range(N)]
+    K = pandas.DataFrame(X @ X.T, names, names)
+    K.iloc[:20, :20].to_csv("K.csv")
+    K.iloc[20:, 19::-1].to_csv("new.csv")
+    pandas.Series(LABELS[:20], names[:20], name="churn")[::-1].to_csv("classes.csv")
+    assert main(["fit", "K.csv", "--gram", "--labels", "classes.csv", *FAST]) == 0
+    assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
+    head = SmoothClassifier().fit(rkhs.load("m.rkhs").codes_, LABELS[:20])
+    assert [row["churn"] for row in table("p.csv")] == head.predict(
+        rkhs.load("m.rkhs").transform(K.to_numpy()[20:, :20])
+    ).tolist()
+
+
+def test_the_error_of_an_accuracy_is_that_of_its_parts_where_these_differ_more() -> None:
+    codes, y = np.arange(30.0)[:, None], np.repeat(["a", "b"], 15)
+    y[:6], y[24:] = "b", "a"
+    found = _cross_validated(codes, y, np.repeat(np.arange(10), 3), 0)
+    assert found["standard error"] >= counting_error(found["accuracy"], 10)
+    found = _cross_validated(codes[:, [0, 0]] % 7.0, y, np.arange(30), 0)
+    assert found["standard error"] > counting_error(found["accuracy"], 30)
+
+
+def test_a_gram_matrix_of_single_precision_is_averaged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X = np.stack([A, B / 100.0], axis=1)[:20]
+    K = X @ X.T
+    K[3, 5] += 5e-7 * K.max()
+    np.savetxt("K.csv", K, delimiter=",")
+    fit = ["fit", "K.csv", "--gram", "--estimator", "kernel-pca", "-o", "m.rkhs"]
+    assert main(fit) == 0
+    assert "5.0e-07 of the largest from their mirror images" in capsys.readouterr().err
+    K[3, 5] += 5e-6 * K.max()
+    np.savetxt("K.csv", K, delimiter=",")
+    assert main(fit) == 2
+    assert "must be symmetric" in capsys.readouterr().err
+
+
 def test_a_column_of_a_file_of_curves_is_predicted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = np.random.default_rng(0).normal(size=(18, 5)) + np.repeat([0.0, 5.0, 9.0], [7, 5, 6])[:, None]
     rows = [",".join([name, *map(str, row)]) for name, row in zip(CLASSES, values.round(3), strict=True)]
@@ -221,3 +259,26 @@ def test_amounts_are_no_classes(tmp_path: Path, monkeypatch, capsys) -> None:
     said = capsys.readouterr().err
     assert "40 distinct values such as '₩ 100' and '₺ 139', which look like amounts" in said
     assert "--drop-rare" not in said
+
+
+def test_the_width_of_substrings_is_chosen_by_the_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    ancestors = rng.integers(0, 20, (3, 40))
+    letters, lines, rows = np.array(list("ACDEFGHIKLMNPQRSTVWY")), [], ["name,family"]
+    for i in range(30):
+        mutated = np.where(rng.random(40) < 0.4, rng.integers(0, 20, 40), ancestors[i % 3])
+        lines += [f">s{i}", "".join(letters[mutated])]
+        rows.append(f"s{i},f{i % 3}")
+    Path("s.fasta").write_text("\n".join(lines) + "\n")
+    Path("f.csv").write_text("\n".join(rows) + "\n")
+    words = ["fit", "s.fasta", "--labels", "f.csv", "--predict", "family", "-o", "m.rkhs", "--set", "max_iter=5"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "kernel: Spectrum(k=2), chosen by the classes" in said
+    assert "Spectrum(k=5)" in said
+    assert main([*words, "--kernel", "spectrum(k=4)"]) == 0
+    assert "chosen by the classes" not in capsys.readouterr().out
+    assert repr(rkhs.load("m.rkhs").kernel_) == "Spectrum(k=4)"

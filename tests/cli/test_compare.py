@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rkhs.cli.compare import _read
 from rkhs.cli.inputs import read_input
 from rkhs.cli.main import main, whole_parser
 from rkhs.cli.targets import read_targets, read_with_values
@@ -69,7 +70,7 @@ def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.Captu
     [
         (["table.csv", "--predict", "colour"], "colour"),
         (["table.csv"], "compare predicts a column from the others: name it with --predict COLUMN"),
-        (["gram.npy", "--gram", "--predict", "0"], "--gram has no column to predict: name a file with --targets"),
+        (["gram.npy", "--gram", "--predict", "0"], "--gram has no column to predict: name a file with --labels, by"),
         (["gram.npy", "--gram", "--targets", "table.csv"], "one value per row"),
         (["gram.npy", "--gram", "--targets", "missing.csv"], "missing.csv"),
         (["gap.csv", "--columns", "a,b", "--targets", "few.csv"], "one row for each row of the input, 41; got 3"),
@@ -101,6 +102,8 @@ def test_targets_are_a_column_of_a_table_whose_names_are_those_of_the_rows(
     Path("known.csv").write_text("\n".join(["name,family,other", *rows[::-1]]) + "\n")
     assert main(words) == 2
     assert "in the same order; got 'r39' in row 1, where the input has 'r0'" in capsys.readouterr().err
+    by_name = argparse.Namespace(**{**vars(whole_parser().parse_args(words)), "targets": None, "labels": "known.csv"})
+    assert _read(by_name)[1].tolist() == Y.tolist()
     Path("known.csv").write_text("\n".join(["name,family,other", *rows]) + "\n")
     args = whole_parser().parse_args(words)
     Path("known.csv").write_text("\n".join(["name,family,other", *rows[:-1]]) + "\n")

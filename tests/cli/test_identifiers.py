@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from rkhs.data.columns import column_remarks
 from tests.cli.test_commands_to_copy import printed, run as run, table
 
 NUMBERS = [100_000 + (i * 7919) % 9973 for i in range(38)]
@@ -23,6 +25,7 @@ def customers(title: str) -> list[str]:
         "Bestell-Nr.",
         "order no",
         "customer_id",
+        "Record ID",
         "Artikelnummer",
         pytest.param("Report-Nr.", marks=pytest.mark.slow),
     ],
@@ -42,6 +45,13 @@ def test_nearest_and_map_and_fit_say_what_names_the_rows(run, title: str) -> Non
         status, said, _ = run(*printed(said))
         assert (status, "identifiers" in said) == (0, False)
     assert Path("b.csv").read_text().startswith(f"{title},rank")
+
+
+@pytest.mark.parametrize(("scale", "named"), [(7, True), (10, False)])
+def test_long_codes_that_all_differ_are_identifiers(scale: int, named: bool) -> None:
+    X = np.array([[float((i * i) % 23), 2e10 + scale * float(i * 7919 % 99991)] for i in range(40)])
+    said = " ".join(remark.text for remark in column_remarks(X, ["a", "Record"]))
+    assert ("Record looks like identifiers" in said) == named
 
 
 @pytest.mark.parametrize("title", ["price", "mono", "snow"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 import torch
 
 from rkhs import KernelPCA
+from rkhs.cli.kinds import default_kernel
 from rkhs.cli.main import main
 from rkhs.cli.wording import in_flags
 from rkhs.data import read_items, read_table
-from rkhs.kernels import GlobalAlignment, Linear, ShortestPath, Views, WeisfeilerLehman, kernels_for
+from rkhs.kernels import GlobalAlignment, Linear, ShortestPath, Spectrum, Views, WeisfeilerLehman, kernels_for
 
 
 def _table(folder: Path, cells: list[str]) -> list[str]:
@@ -76,8 +78,10 @@ def test_edges_series_and_texts_are_said() -> None:
     [
         ("ACG-T", "gaps of an alignment, - and ., are removed, in 1 sequences"),
         ("MKV*", "'*' in 1 sequences"),
-        ("ACGN", "'N' in 1 sequences"),
+        ("ACGN", "masked letters, N, stand in 1 of 2 sequences"),
+        ("ACGTACGXTACGN", "masked letters, N and X, stand in 1 of 2 sequences"),
         ("MKVN", None),
+        ("MKVLSTWYFHIRXX", "masked letters, X, stand in 1 of 2 sequences"),
         ("ACGU", "some have U and others T"),
     ],
 )
@@ -85,6 +89,21 @@ def test_letters_of_fasta_that_stand_for_no_letter(tmp_path: Path, letters: str,
     (tmp_path / "a.fasta").write_text(f">a\n{letters}\n>b\nACGT\n")
     guessed = " ".join(read_items(tmp_path / "a.fasta").guessed).replace("some sequences have", "some have")
     assert guessed == "" if said is None else said in guessed
+
+
+@pytest.mark.parametrize("name", ["s.fasta", "s.txt"])
+def test_substrings_with_masked_residues_are_not_counted(tmp_path: Path, name: str) -> None:
+    residues = "MKVLSTWYFHIRDENQ"
+    texts = [residues[i:] + "X" * (6 * (i in (2, 9))) + residues[:i][::-1] for i in range(12)]
+    mark = ">s{}\n" if name.endswith("fasta") else ""
+    (tmp_path / name).write_text("".join(f"{mark.format(i)}{text}\n" for i, text in enumerate(texts)))
+    data = read_items(tmp_path / name)
+    kernel = default_kernel(data)
+    plain = Spectrum(normalize=False)([text.replace("X", "") for text in texts])
+    found = replace(kernel, normalize=False)(data.items)
+    assert "in 2 of 12 sequences" in data.guessed[-1]
+    assert found[2, 9] <= plain[2, 9] < Spectrum(normalize=False)(texts)[2, 9]
+    assert default_kernel(replace(data, X=data.X[:2])).alphabet is None
 
 
 def test_codes_with_leading_zeros(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -169,6 +169,20 @@ def test_a_wrong_table_of_candidates_is_refused_before_the_model_is_read(
     assert "with smiles in its name" in capsys.readouterr().err
 
 
+def test_spectra_are_found_by_the_identifiers_of_their_compound(tmp_path: Path) -> None:
+    records = [("one", "AAA-N", "50-00-0", 7), ("two", "BBB-N", "64-17-5", 8), ("one", "AAA-N", "50-00-0", 9)]
+    form = "Name: {}\nInChIKey: {}\nCASNO: {}\nNISTNO: {}\nNum Peaks: 1\n45.5 7\n\n"
+    (tmp_path / "a.msp").write_text("".join(form.format(*record) for record in records))
+    namings = read_items(tmp_path / "a.msp").namings
+    for place in (1, 2):
+        rows = dict.fromkeys(record[place] for record in records)
+        (tmp_path / "b.csv").write_text("key,y\n" + "".join(f"{key},{i}.5\n" for i, key in enumerate(rows)))
+        assert labels_of(tmp_path / "b.csv", "y", namings).tolist() == [0.5, 1.5, 0.5]
+    (tmp_path / "b.csv").write_text("key,y\nother,1\n")
+    with pytest.raises(InputError, match="expected names such as 'AAA-N' or '50-00-0' or '7'|'one' or 'AAA-N'"):
+        labels_of(tmp_path / "b.csv", "y", namings)
+
+
 def test_one_list_is_for_all(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("smiles\nCCO\nCCN\n")
     (tmp_path / "a.smi").write_text("CCO\nCCN one\n")

@@ -103,3 +103,32 @@ def test_gaps_of_many_rows_are_filled(run) -> None:
     assert "b.csv lacks g0, g5, of 60 rows of the file of the fit: they are filled" in said
     write("c.csv", names[30:], rows[30:])
     assert "c.csv lacks 'g0', 'g1'" in run("predict", "m.rkhs", "c.csv", status=2)
+
+
+def test_columns_that_describe_features_are_left_out_by_the_command_that_is_printed(run) -> None:
+    """Titles of samples above the names, averages with repeated names behind them, and m/z are no items."""
+    names = [f"{kind}_{i:02d}_pos" for i, kind in enumerate(["Ctrl", "QC"] * 8)]
+    levels = np.random.default_rng(2).normal(size=(60, 1))
+    sizes = np.exp(8.0 + 2.0 * levels + NUMBERS / 5.0)
+    described = np.column_stack([np.linspace(90.0, 900.0, 60)[::-1], sizes.max(axis=1)])
+    head = ["\t\t\tClass\t" + "\t".join(["Ctrl", "QC"] * 8) + "\tNA" * 4]
+    head += ["\t".join(["Alignment ID", "Average Mz", "Highest Mean", "Metabolite", *names, *["Ctrl", "QC"] * 2])]
+    rows = np.column_stack([sizes, sizes[:, :4]]).round(2).tolist()
+    lines = [
+        "\t".join([str(i), *map(str, described[i].round(3)), "Unknown", *map(str, row)]) for i, row in enumerate(rows)
+    ]
+    Path("area.txt").write_text("\n".join([*head, *lines]) + "\n")
+    said = run("novelty", "area.txt", "--transpose", status=2)
+    assert "pass --skip-rows 1" in said
+    command = shlex.split(said.rstrip().splitlines()[-1])[1:]
+    assert command[-2:] == ["--drop-columns", "20,21,22,23,Metabolite,Average Mz,Highest Mean"]
+    said = run(*command)
+    assert "of 16 rows of area.txt" in said
+    assert "skiprows=1); n = t.loc[:, 'Ctrl_00_pos':'QC_15_pos'].select_dtypes" in said
+    said = run(*command[:-1], "20,21,22,23,Metabolite")
+    assert "may describe the rows of the file, and are read as items: 'Average Mz', 'Highest Mean'" in said
+    group = "".join(f"{name}.abf,{name[:2]}\n" for name in names[::-1])
+    Path("people.csv").write_text("name,group\n" + group)
+    run("fit", *command[1:], "--labels", "people.csv", "--predict", "group", "-o", "m.rkhs")
+    run("predict", "m.rkhs", "area.txt", "--skip-rows", "1", "-o", "out.csv")
+    assert [*predicted("out.csv")] == names

@@ -72,7 +72,8 @@ SMALL: dict[str, dict[str, Any]] = {}
 QUICK: dict[str, dict[str, Any]] = {
     "DeepRKM": {"n_components": (2, 1), "tol": 1e-1},
     "FunctionalKernelRegressor": {"max_iter": 100},
-    "KernelAutoencoder": {"reg": 1e-2, "max_iter": 3},
+    "KernelAutoencoder": {"reg": 1e-2, "max_iter": 2},
+    "KernelNovelty": {"columns": "raw"},
 }
 
 # Their codes are unknowns of their own, and transform predicts them with a chosen shrinkage, as documented.

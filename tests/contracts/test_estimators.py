@@ -54,7 +54,7 @@ each_transformer = pytest.mark.parametrize("estimator", quick_first(transformers
 @pytest.fixture
 def data() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(11)
-    return rng.standard_normal((24, 4)), rng.standard_normal((5, 4))
+    return rng.standard_normal((18, 4)), rng.standard_normal((3, 4))
 
 
 MODELS: dict[str, Any] = {}
@@ -129,7 +129,7 @@ def test_fitted_attributes_hold_no_tensor(estimator: BaseEstimator, data: Any) -
 
 
 @each
-@pytest.mark.parametrize("calls", [10, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("calls", [8, pytest.param(1000, marks=pytest.mark.slow)])
 def test_eight_threads_agree(estimator: BaseEstimator, calls: int, data: Any, tmp_path: Path) -> None:
     X, new = for_estimator(estimator, data)
     model = model_of(estimator, X)

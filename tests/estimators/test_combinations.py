@@ -110,7 +110,7 @@ AUTOENCODER = {
 CASES = {
     "KernelAutoencoder": Case(
         KernelAutoencoder,
-        {"kernel": "gaussian", "decoder_kernel": Gaussian(1.0), "max_iter": 2, "random_state": 0, "refine": False},
+        {"kernel": "gaussian", "decoder_kernel": Gaussian(1.0), "max_iter": 1, "random_state": 0, "refine": False},
         AUTOENCODER,
     ),
     "KernelPCA": Case(
@@ -127,7 +127,7 @@ CASES = {
     ),
     "DeepRKM": Case(
         DeepRKM,
-        {"n_components": (2, 2), "max_iter": 3, "random_state": 0},
+        {"n_components": (2, 2), "max_iter": 1, "random_state": 0},
         {
             "storage": storages(*EXACT_OR_FINITE),
             "out_of_sample": named("out_of_sample"),
@@ -153,7 +153,7 @@ CASES = {
     ),
     "fit_robust": Case(
         KernelAutoencoder,
-        {"kernel": "gaussian", "decoder_kernel": Gaussian(1.0), "max_iter": 2, "random_state": 0, "refine": False},
+        {"kernel": "gaussian", "decoder_kernel": Gaussian(1.0), "max_iter": 1, "random_state": 0, "refine": False},
         {axis: AUTOENCODER[axis] for axis in ("layers", "loss", "constraint", "operators", "noise", "storage")},
     ),
 }

@@ -57,12 +57,12 @@ def test_repeats_of_measurements_are_warned_of() -> None:
 
 
 def test_compare_keeps_copies_and_groups_on_one_side() -> None:
-    rows, y = THRICE[:60], Y[:60]
+    rows, y = THRICE[:36], Y[:36]
     X = rows + 1e-9 * RNG.normal(size=rows.shape)
     found = compare_codes(X, y, n_components=2, n_splits=2)
     assert max(row.mean for row in found.rows) < 0.5
     X = rows + 0.01 * RNG.normal(size=rows.shape)
-    found = compare_codes(X, y, n_components=2, n_splits=2, groups=np.repeat(np.arange(20), 3))
+    found = compare_codes(X, y, n_components=2, n_splits=2, groups=np.repeat(np.arange(12), 3))
     assert max(row.mean for row in found.rows) < 0.5
 
 
@@ -84,16 +84,16 @@ def test_equal_rows_with_other_targets_are_no_copies() -> None:
     ("storage", "noise"),
     [
         ("dense", 1e-9),
-        (Nystroem(220), 0.0),
+        (Nystroem(90), 0.0),
         pytest.param("dense", 0.0, marks=pytest.mark.slow),
-        pytest.param(Nystroem(220), 1e-9, marks=pytest.mark.slow),
+        pytest.param(Nystroem(90), 1e-9, marks=pytest.mark.slow),
     ],
     ids=repr,
 )
 def test_an_autoencoder_chooses_by_rows_that_have_no_copy_in_the_fit(storage: Any, noise: float) -> None:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(220, 3)) @ rng.normal(size=(3, 8)) + 0.7 * rng.normal(size=(220, 8))
-    thrice = (np.repeat(X, 3, 0) + noise * rng.normal(size=(660, 8)))[rng.permutation(660)]
+    X = rng.normal(size=(90, 3)) @ rng.normal(size=(3, 8)) + 0.7 * rng.normal(size=(90, 8))
+    thrice = (np.repeat(X, 3, 0) + noise * rng.normal(size=(270, 8)))[rng.permutation(270)]
     once = KernelAutoencoder(3, storage=storage, max_iter=60).fit(X).held_out_error_
     model = KernelAutoencoder(3, storage=storage, max_iter=60).fit(thrice)
     assert model.held_out_error_ == pytest.approx(once, rel=0.35)

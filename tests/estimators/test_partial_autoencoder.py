@@ -15,7 +15,7 @@ from rkhs.engines import as_rows
 from rkhs.estimators import kernel_autoencoder
 from rkhs.estimators.kernel_autoencoder import sample_of_parts
 from rkhs.features import Nystroem
-from tests.estimators.test_autoencoder_rows import NEW, X, share
+from tests.estimators.test_autoencoder_rows import MORE as X, NEW, share
 
 OPTIONS: dict[str, Any] = {"storage": Nystroem(40), "reg": (1e-4, 1e-4), "max_iter": 20}
 

@@ -163,14 +163,14 @@ def test_texts_in_a_pipeline_and_a_search() -> None:
 
 @pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")
 def test_no_row_is_written_out() -> None:
-    n, d = 120, 400_000
+    n, d = 50, 400_000
     rng = np.random.default_rng(0)
     where = (np.repeat(np.arange(n), 20), rng.integers(0, d, 20 * n))
     wide = sp.csr_array((rng.random(20 * n), where), shape=(n, d))
     KernelPCA(2).fit(wide[:10])
     tracemalloc.start()
-    KernelPCA(2).fit(wide).transform(wide[:50])
-    KernelAutoencoder(2).fit(wide).transform(wide[:50])
+    KernelPCA(2).fit(wide).transform(wide[:20])
+    KernelAutoencoder(2).fit(wide).transform(wide[:20])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < n * d * 8 / 10

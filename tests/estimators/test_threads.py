@@ -18,7 +18,7 @@ from rkhs.engines import Threads
 from rkhs.kernels import Gaussian
 
 SRC = Path(__file__).parents[2] / "src"
-X = np.random.RandomState(0).randn(30, 3)
+X = np.random.RandomState(0).randn(12, 3)
 
 
 def test_a_report_needs_few_parts_of_scikit_learn_and_a_default_fit_one_thread() -> None:
@@ -60,21 +60,21 @@ X, spent, codes = load_digits().data, {None: [], 1: []}, {}
 for n in (None, 1) * 2:
     start = time.process_time()
     with nullcontext() if n is None else thread_limit(n):
-        model = KernelAutoencoder(2, max_iter=5).fit(X[:120])
-        codes[n] = model.transform(X[120:150]).tobytes() + model.codes_.tobytes()
+        model = KernelAutoencoder(2, max_iter=5).fit(X[:80])
+        codes[n] = model.transform(X[80:110]).tobytes() + model.codes_.tobytes()
     spent[n].append(time.process_time() - start)
 assert torch.get_num_threads() == 2
 print(min(spent[None]) / min(spent[1]), codes[None] == codes[1])
 rng = np.random.default_rng(0)
-X = rng.normal(size=(40, 6))
-Y, curves = np.sin(X @ rng.normal(size=(6, 3))), np.cumsum(rng.normal(size=(40, 40)), 1)
+X = rng.normal(size=(20, 6))
+Y, curves = np.sin(X @ rng.normal(size=(6, 3))), np.cumsum(rng.normal(size=(20, 20)), 1)
 for model, data, method in (
     (rkhs.KernelPCA(3), (X,), "transform"),
     (rkhs.DeepRKM((3, 2), random_state=0, max_iter=2), (X,), "transform"),
     (rkhs.KernelContrastive(2, random_state=0), (X,), "transform"),
     (rkhs.OperatorKernelRegressor(loss="huber"), (X, Y), "predict"),
-    (rkhs.OperatorKernelRegressorCV(), (X, Y), "predict"),
-    (rkhs.InputOutputKernelRegressor(output_kernel="gaussian"), (X, Y), "scores"),
+    (rkhs.OperatorKernelRegressorCV(cv=2), (X, Y), "predict"),
+    (rkhs.InputOutputKernelRegressor(output_kernel="gaussian", reg=1e-2), (X, Y), "scores"),
     (rkhs.InputOutputKernelRegressor(output_kernel="gaussian"), (X, Y.round() + 2.0), "predict"),  # many ties
     (rkhs.FunctionalKernelRegressor(n_basis=5), (curves, np.sin(curves)), "predict"),
 ):

@@ -104,7 +104,7 @@ def test_the_page_holds_the_map_and_the_sections() -> None:
     errors = np.frombuffer(base64.b64decode(data["fields"][1]["numbers"]), dtype="<f4")
     np.testing.assert_allclose(errors, MODEL.reconstruction_error(X), rtol=1e-5)
     sections = [attrs["id"] for tag, attrs in Tags(report.html).tags if tag == "section"]
-    assert sections == ["input", "target", "map", "items", "next"]
+    assert sections == ["target", "input", "map", "items", "next"]
     worst = int(MODEL.reconstruction_error(X).argmax())
     assert (
         f'data-item="{worst}">{worst + 1}</button>'

@@ -17,6 +17,7 @@ from rkhs.cli.rows import peeked, write_number_parts
 from rkhs.cli.summaries import few, print_json, print_result
 from rkhs.data import Dataset
 from rkhs.data.dataset import column_label
+from rkhs.data.writers import rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,19 +63,35 @@ def warn_of_rows(args: argparse.Namespace, data: Dataset, notes: dict[str, Any])
         )
 
 
-def write_answers(args: argparse.Namespace, answers: Iterator[Answer]) -> None:
-    """Write or print what was predicted, part by part; ``--json`` holds it all."""
+def write_answers(args: argparse.Namespace, answers: Iterator[Answer], notes: dict[str, Any]) -> None:
+    """Write or print what was predicted, part by part, rounded for people; ``--json`` holds it all."""
     first, answers = peeked(answers)
     facts = {"model": args.model, "input": args.input, "rows": 0, "predicts": first.names}
     if args.output is None and args.json:
         print_json(facts | _facts_of(list(answers)))
         return
-    alone = args.output is not None and args.output.lower().endswith(".npy")
-    tables = ((one.found["predictions"] if alone else one.table, one.data) for one in answers)
+    alone, exact = _form(args.output)
+    error = notes.get("predict", {}).get("held-out error") or 0.0
+    tables = (
+        (one.found["predictions"] if alone else one.table if exact else _rounded(one.table, error), one.data)
+        for one in answers
+    )
     count, _ = write_number_parts(args.output, tables, None if alone else first.titles, numbered=True)
     if args.output is not None:
         lines = [f"{count} predictions of {few(first.names)}: {args.output}"]
         print_result(args, facts | {"rows": count, "output": args.output}, lines)
+
+
+def _form(path: str | None) -> tuple[bool, bool]:
+    """Whether a file holds the predictions alone, and whether it holds all digits."""
+    name = (path or ".csv").lower()
+    return name.endswith(".npy"), not name.endswith(SHEETS)
+
+
+def _rounded(table: np.ndarray, error: float) -> np.ndarray:
+    """A table with numbers of six digits, and of four of the held-out error."""
+    cells = [[rounded(cell, error) for cell in row] for row in table.tolist()]
+    return np.array(cells, dtype=table.dtype).reshape(table.shape)
 
 
 def _facts_of(answers: list[Answer]) -> dict[str, Any]:

@@ -11,7 +11,14 @@ from rkhs import kernels
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_setting, warn_of_series
 from rkhs.cli.engines import engine_settings
-from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator, refuse_unknown
+from rkhs.cli.kinds import (
+    OBJECTS,
+    choose_width as choose_width,
+    chose_kernel as chose_kernel,
+    default_kernel,
+    find_estimator,
+    refuse_unknown,
+)
 from rkhs.data import Dataset
 
 _NOT_ASKED: dict[str, Any] = {  # by a command that does not offer it

@@ -11,7 +11,7 @@ import numpy as np
 
 from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError, quote
-from rkhs.cli.build import build_estimator
+from rkhs.cli.build import build_estimator, choose_width, chose_kernel
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 
 _COMPONENTS, _FOLDS, _REPEATS = 10, 5, 5
+_MOST_COMPONENTS = 40  # of sequences
 _MOST_CLASSES = 50
 
 
 def names_classes(args: argparse.Namespace) -> bool:
     """Whether ``--predict`` names one column of texts, or the classes of series or graphs."""
     named = named_columns(args.predict)
-    if len(named) != 1 or args.targets is not None or args.gram:
+    if len(named) != 1 or args.targets is not None or (args.gram and not args.labels):
         return False
     classes = item_classes(args)
     if classes is not None or not (args.labels or has_columns(args.input)):
@@ -56,11 +57,11 @@ def fit_classifier(args: argparse.Namespace) -> None:
     y = _without_rare(given, args.drop_rare or 1)
     known = np.array([value is not None for value in y.tolist()])
     counts = _counted(y[known].tolist(), name)
-    width = data.X.shape[1] if data.X.ndim == 2 else _COMPONENTS
+    classes = np.array(y[known].tolist())
     with user_errors():
-        estimator = build_estimator(args, data, defaults={"n_components": min(_COMPONENTS, width)})
+        defaults, chosen = _defaults(args, data, known, classes)
+        estimator = build_estimator(args, data, defaults=defaults)
         codes = estimator.fit(data.items).codes_
-        classes = np.array(y[known].tolist())
         together = (
             _copies(estimator, data, y)
             if args.groups is None
@@ -76,6 +77,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
         "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
         "predicts": str(name),
         "components": codes.shape[1],
+        "kernel choice": chosen,
         "classes": dict(counts),
         "classes dropped": dict(Counter(value for value in given.tolist() if value not in {*counts, None})),
         "rows without a class": int((~known).sum()),
@@ -88,6 +90,20 @@ def fit_classifier(args: argparse.Namespace) -> None:
     kept = score | {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)
     print_result(args, facts, [*_summary(facts), *facts["columns"]["notes"], f"model: {args.output}"])
+
+
+def _defaults(
+    args: argparse.Namespace, data: Dataset, known: np.ndarray, classes: np.ndarray
+) -> tuple[dict[str, Any], str | None]:
+    """Settings by the kind of the items, and how the kernel of sequences was chosen."""
+    width = data.X.shape[1] if data.X.ndim == 2 else _COMPONENTS
+    if data.kind != "sequences" or chose_kernel(args):
+        return {"n_components": min(_COMPONENTS, width)}, None
+    choice = choose_width(data.items[known], classes)
+    errors = ", ".join(f"{kernel!r} {error:.3f}" for kernel, error in zip(choice.kernels, choice.errors, strict=True))
+    count = max(_COMPONENTS, min(_MOST_COMPONENTS, data.n_samples // 4))
+    sentence = f"{choice.kernel!r}, chosen by the classes; leave-one-out errors (1: the shares alone): {errors}"
+    return {"n_components": count, "kernel": choice.kernel}, sentence
 
 
 def _without_rare(y: np.ndarray, least: int) -> np.ndarray:
@@ -136,7 +152,7 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
     """Cross-validated accuracy, copies kept in one fold, with the binomial standard error."""
     from sklearn.model_selection import StratifiedGroupKFold
 
-    from rkhs.evaluation.comparison import counting_error
+    from rkhs.evaluation.comparison import corrected_error, counting_error
 
     folds = min(_FOLDS, len(set(groups.tolist())), *Counter(y.tolist()).values())
     hits = []
@@ -151,7 +167,9 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
     accuracy = float(np.concatenate(hits).mean())
     return {
         "accuracy": accuracy,
-        "standard error": counting_error(accuracy, len(np.unique(groups))),
+        "standard error": max(
+            counting_error(accuracy, len(np.unique(groups))), corrected_error(np.array([one.mean() for one in hits]))
+        ),
         "folds": folds,
     }
 
@@ -163,10 +181,12 @@ def _summary(facts: dict[str, Any]) -> list[str]:
     dropped = [f"{label} ({count})" for label, count in facts["classes dropped"].items()]
     gaps, folds = facts["rows without a class"], facts["folds"]
     why = f"the rarest class has {folds} rows" if folds in counts.values() else f"there are {folds} groups"
+    but = " but for the choice of the kernel" * bool(facts["kernel choice"])
     hardly = facts["accuracy"] - facts["standard error"] <= facts["accuracy of the most common class"]
     measured = f"It was measured on {folds} folds, because {why}; "
     return [
         f"{facts['class']}: {n} items, codes of {facts['components']} components ({facts['seconds']:.1f} s)",
+        *([f"kernel: {facts['kernel choice']}"] if facts["kernel choice"] else []),
         f"predicts {name}: {counts_text}"
         + (f"; {gaps} of {n} rows have no class, rkhs predict finds theirs" if gaps else ""),
         f"cross-validated accuracy: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
@@ -175,5 +195,6 @@ def _summary(facts: dict[str, Any]) -> list[str]:
         *([little_sentence("the most common class")] if hardly else []),
         *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
         *([f"{measured}the model has them all."] if folds < _FOLDS else []),
-        f"Codes were made from all rows, without {name}. The accuracy is for rows like those whose {name} is known.",
+        f"Codes were made from all rows, without {name}{but}. The accuracy is for rows like those whose {name} is "
+        "known.",
     ]

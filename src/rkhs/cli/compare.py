@@ -14,8 +14,8 @@ from rkhs._core.errors import InputError, quote
 from rkhs.cli.columns import column_notes, warn_of_series
 from rkhs.cli.inputs import changed, diag_options, read_for_model, read_input, user_errors
 from rkhs.cli.kinds import default_kernel
-from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, flags_in, refuse_flags
-from rkhs.cli.outputs import TABLES, Outputs, check_diagonal, read_model_file
+from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, as_command, flags_in, refuse_flags
+from rkhs.cli.outputs import TABLES, Outputs, check_diagonal, of_class, read_model_file
 from rkhs.cli.robust import outlier_sentence
 from rkhs.cli.rows import write_number_parts
 from rkhs.cli.summaries import print_result, table_lines
@@ -23,6 +23,7 @@ from rkhs.cli.targets import read_targets, read_with_values, values_of_column, w
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
+    from rkhs.persistence import ModelFile
 
 
 EXAMPLES = """\
@@ -159,8 +160,8 @@ def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
                 f"{args.targets}: --targets must have one row for each row of the input, {len(data.X)}; got {len(y)}"
             )
         return data, y
-    if args.gram:
-        raise InputError("--gram has no column to predict: name a file with --targets")
+    if args.gram and args.labels is None:
+        raise InputError("--gram has no column to predict: name a file with --labels, by names of rows, or --targets")
     return read_with_values(args, args.predict, "--predict")
 
 
@@ -178,7 +179,9 @@ def _as_matrix(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:
 def _compare_models(args: argparse.Namespace) -> None:
     """Measure and print a table."""
     Outputs(("INPUT", args.input), *(("--model", path) for path in args.model)).add("--errors", args.errors, TABLES)
-    read, errors, rows, outlier_note = zip(*(_measured(args, path) for path in args.model), strict=True)
+    files = [_with_codes(args, path) for path in args.model]
+    measured = (_measured(args, path, file) for path, file in zip(args.model, files, strict=True))
+    read, errors, rows, outlier_note = zip(*measured, strict=True)
     data, notes = read[-1], list(filter(None, outlier_note))
     if args.errors is not None:
         titles = [f"error{i}" for i in range(len(errors))]
@@ -190,10 +193,21 @@ def _compare_models(args: argparse.Namespace) -> None:
     print_result(args, facts | ({"stand apart": notes} if notes else {}), [*lines, *notes])
 
 
-def _measured(args: argparse.Namespace, path: str) -> tuple[Dataset, np.ndarray, dict[str, Any], str]:
-    """The file as a model reads it, the errors of its rows, a row of the table, and which rows stand apart."""
+def _with_codes(args: argparse.Namespace, path: str) -> ModelFile:
+    """Read a model file; a model that rebuilds no rows is refused before any row is read."""
     first = path == args.model[0]  # whose --sha256 is given
     file = read_model_file(changed(args, model=path, sha256=args.sha256 if first else None))
+    if not hasattr(file.estimator, "transform"):
+        command = as_command(["predict", path, args.input, "-o", "predicted.csv"])
+        raise InputError(
+            f"{path}: rkhs compare --model measures how well a model rebuilds rows; got {of_class(file.estimator)}, "
+            f"which predicts; this command writes its predictions of the rows:{command}"
+        )
+    return file
+
+
+def _measured(args: argparse.Namespace, path: str, file: ModelFile) -> tuple[Dataset, np.ndarray, dict[str, Any], str]:
+    """The file as a model reads it, the errors of its rows, a row of the table, and which rows stand apart."""
     data = read_for_model(args, args.input, file.estimator, file.notes)
     # Reals between the bits of a fingerprint mean nothing.
     space = "feature" if args.space == "auto" and data.kind == "molecules" else args.space

@@ -51,6 +51,10 @@ _FIRST_ROWS = 100  # that show whether columns have names
 _MOST_TITLES = 20  # rows above names of columns
 _LACKING = 0.2  # share of the rows of the file of a fit with gaps that a new one may lack
 _RANGES = 50  # columns of a table whose ranges a model file keeps
+_EXACT, _ROUNDING = (
+    1e-8,
+    1e-6,
+)  # parts of the largest entry by which a Gram matrix may be asymmetric, as it is or averaged
 _LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
 
 
@@ -166,7 +170,18 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
         several = _gram_views(path, gram, options)
         if several is not None:
             return several
-    return _report_skipped(args, read_table(path, gram=gram, **options))
+    data = read_table(path, gram=gram, **options)
+    return _report_skipped(args, _symmetric(data, gram))
+
+
+def _symmetric(data: Dataset, gram: bool | Literal["cross"]) -> Dataset:
+    """A Gram matrix, averaged with its transpose where they differ by no more than numbers of 32 bits are rounded."""
+    gap = np.abs(data.X - data.X.T).max() / max(np.abs(data.X).max(), np.finfo(float).tiny) if gram is True else 0.0
+    if not _EXACT < gap <= _ROUNDING:
+        return data
+    what = f"entries differ by {gap:.1e} of the largest from their mirror images, as single precision rounds"
+    warn(Note(f"{data.source}: {what}: they are averaged"))
+    return replace(data, X=(data.X + data.X.T) / 2.0)
 
 
 def _whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
@@ -495,7 +510,9 @@ def _remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> d
     given = {name: getattr(args, name) or known.get(name) for name in names}
     given |= _rows_above(changed(args, **given), path, known)
     if known.get("drop_columns") and is_table(path):  # those that this file has
-        found = {*titles_of(changed(args, **given), path), *filter(str.isdecimal, known["drop_columns"])}
+        places = [*filter(str.isdecimal, known["drop_columns"])]
+        options = reading_options(changed(args, **given)) | {"drop_columns": [*map(column, places)]}
+        found = {*column_titles(path, **options), *places}
         given["drop_columns"] = [column(name) for name in known["drop_columns"] if name in found]
     return given
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from rkhs._core.errors import InputError
 from rkhs.cli.options import refuse_flags
 from rkhs.cli.parser import hint
 from rkhs.data.dataset import Dataset, titles_of
+from rkhs.data.fasta import masked_letters
 from rkhs.data.formats import FINGERPRINTS, is_table
 from rkhs.data.known_columns import read_numbers
 from rkhs.data.text import Mendable
 
 OBJECTS = ("sequences", "texts", "graphs", "series", "spectra")  # lists of objects: without columns
+_WIDTHS = 2, 3, 4, 5  # of substrings
 
 
 def fingerprint_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -36,8 +39,12 @@ def default_kernel(data: Dataset) -> kernels.Kernel | str | None:
         return kernels.MoleculeKernel()
     if data.kind == "molecules":
         return kernels.MinMax() if data.X.dtype.itemsize > 1 else kernels.Tanimoto()
-    if data.kind in ("sequences", "texts"):
-        return kernels.Spectrum() if data.kind == "sequences" else kernels.Spectrum(1, tokens="words")
+    if data.kind == "sequences":
+        found, masked = {*"".join(data.X)}, {*masked_letters(data.X.tolist())}
+        alphabet = "".join(sorted({*ascii_uppercase, *found} - masked))
+        return kernels.Spectrum(alphabet=alphabet, unknown="skip") if found & masked else kernels.Spectrum()
+    if data.kind == "texts":
+        return kernels.Spectrum(1, tokens="words")
     return {"gram": "precomputed", "spectra": "mass_spectrum"}.get(data.kind)
 
 
@@ -98,6 +105,12 @@ def choose_by_classes(args: argparse.Namespace, data: Dataset) -> selection.Kern
             "of texts or as .ts, graphs in the TU format with NAME_graph_labels.txt, or leave --choose-kernel out"
         )
     return selection.choose_kernel(data.X, data.classes, kernels.kernels_for(data.kind, data.X))
+
+
+def choose_width(sequences: np.ndarray, classes: np.ndarray) -> selection.KernelChoice:
+    """Compare the widths of substrings, no longer than the shortest sequence, by the classes."""
+    widths = [k for k in _WIDTHS if k <= min(map(len, sequences))] or [1]
+    return selection.choose_kernel(sequences, classes, [kernels.Spectrum(k) for k in widths])
 
 
 def find_estimator(name: str) -> type:

@@ -21,7 +21,7 @@ from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, changed
 from rkhs.cli.outputs import SHEETS, Outputs
 from rkhs.cli.rows import label_columns, peeked
 from rkhs.data import Dataset
-from rkhs.data.writers import write_rows
+from rkhs.data.writers import rounded, write_rows
 
 EXAMPLES = """\
 examples:
@@ -115,4 +115,4 @@ def _rows(data: Dataset, known: Dataset, measure: str, places: np.ndarray, value
     yield [title or "row", "rank", *("nearest", "nearest_smiles")[: len(others)], measure]
     for name, some, near in zip(names, places.tolist(), values.tolist(), strict=True):
         for rank, (j, value) in enumerate(zip(some, near, strict=True), 1):
-            yield [name, rank, *(column[j] for column in others), value]
+            yield [name, rank, *(column[j] for column in others), rounded(value)]

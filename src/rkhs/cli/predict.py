@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
     parts = parts_for_model(args, args.input, file.estimator, file.notes)
     answers = _numbers(args, file, parts) if head is None else _classes(args, file, parts, head)
     with user_errors():
-        write_answers(args, answers)
+        write_answers(args, answers, file.notes)
 
 
 def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]) -> Iterator[Answer]:

@@ -219,11 +219,13 @@ def _ends(
 ) -> Iterator[str]:
     """Notes on the interval ends that ``rkhs predict`` writes: none for some losses, negative for skewed numbers."""
     yield from target_notes(names, Y)
-    if not model.model_.leaves_out or model.model_.map.kept is None:
+    has_ends = model.model_.leaves_out and model.model_.map.kept is not None
+    if not has_ends:
         yield "rkhs predict writes no low and high ends with this model: they need the squared loss, and no --gram"
-    elif len(names) == 1 and (Y > 0.0).all():
+    if len(names) == 1 and (Y > 0.0).all():
         below = float((Y[:, 0] < np.quantile(found.residuals[found.fitted], 0.9)).mean())
-        if below > _OFTEN and Y.mean() > _SKEWED * np.median(Y) and not logarithm_note(names[0], Y[:, 0]):
+        skewed = Y.mean() > _SKEWED * np.median(Y) and not logarithm_note(names[0], Y[:, 0])
+        if has_ends and below > _OFTEN and skewed:
             yield (
                 f"{names[0]} is positive and skewed: the low ends of its intervals are negative for about {below:.0%} "
                 f"of rows; to avoid that, {logarithm(args)}"

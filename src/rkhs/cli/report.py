@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
     plan_robust(args)
     outputs.add("-o", args.output, (".html", ".htm"))
     outputs.add_model("--save-model", args.save_model)
-    model, data, target = _fitted(args) if args.input is None else _loaded(args)
+    model, data, target, robust = _fitted(args) if args.input is None else (*_loaded(args), [])
     notes = () if args.save_model is None else (f"the model is written: {args.save_model}",)
     with user_errors(), after_writing(*notes):
         report = reports.make_report(
@@ -84,21 +84,21 @@ def run(args: argparse.Namespace) -> None:
         )
         report.save(args.output)
     size = os.path.getsize(args.output)
-    sentences = {"audit": report.audit, "summary": report.summary, "warnings": report.warnings}
+    sentences = {"summary": report.summary, "audit": report.audit, "warnings": report.warnings}
     written = [] if args.save_model is None else [f"model: {args.save_model}"]
     if args.predict is None and args.input is None:
         novelty = f"rkhs novelty {shlex.quote(args.model)}{reading_flags(changed(args, input=args.model))}"
         written.append(f"rows unlike all others are listed by: {novelty}")
     written.append(f"page: {args.output} ({size / 1e6:.1f} MB)")
     facts = {"page": args.output, "bytes": size, "model": args.save_model, **sentences}
-    print_result(args, facts, [*chain.from_iterable(sentences.values()), *written])
+    print_result(args, facts, [*chain.from_iterable(sentences.values()), *robust, *written])
 
 
 def _print_progress(what: str) -> None:
     print(f"report: {what} ...", file=sys.stderr, flush=True)
 
 
-def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
+def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None, list[str]]:
     if args.model.lower().endswith(".rkhs"):
         raise InputError(
             f"a report on a model needs items too: rkhs report {shlex.quote(args.model)} DATA; got the model alone"
@@ -114,13 +114,11 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     _print_progress(f"fit of {data.n_samples} items")
     with user_errors():
         fitted = fit_items(args, estimator, data)
-    for sentence in [] if args.json else fitted.sentences(data):
-        print(sentence)
     if args.save_model is not None:
         write_model(
             args.save_model, fitted.model, data, reading, **({"robust": fitted.facts(data)} if args.robust else {})
         )
-    return fitted.model, data, target
+    return fitted.model, data, target, fitted.sentences(data)
 
 
 def _estimator(args: argparse.Namespace) -> str | None:

@@ -20,7 +20,7 @@ from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.corrections import quiet
 from rkhs.data import writers
-from rkhs.data.columns import as_numbers
+from rkhs.data.columns import as_numbers, unlike_columns
 from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_rows as keep_rows, listed, titles_of
 from rkhs.data.formats import is_table
 from rkhs.data.known_columns import times_of_rows
@@ -138,12 +138,12 @@ def transposed(data: Dataset, args: argparse.Namespace) -> Dataset:
         raise InputError(
             f"--transpose is for tables of numbers and for arrays of series; got {data.kind}; leave it out"
         )
-    if data.kind == "table":
-        _refuse_described(data)
+    if getattr(args, "of_model", None) is None or data.kind == "table":
+        _check_described(data)
     names, X = _of_each_name(data, as_numbers(data.X) if data.kind == "table" else data.X)
     read: Sequence[str] | None = getattr(args, "of_model", None)
     kept = _without_gaps(data, names, X, read, filled=getattr(args, "filled", None))
-    notes = (*data.guessed, *_decades(data.source, X)) if read is None else data.guessed
+    notes = (*data.guessed, *_decades(data, args.skip_rows, X)) if read is None else data.guessed
     columns = None if names is None else tuple(compress(names, kept.tolist()))
     found = replace(data, column_names=columns, guessed=notes)
     return _turned(found, data.column_names, X[kept].T.copy(), filled=getattr(args, "filled", None))
@@ -235,17 +235,20 @@ def _without_gaps(
     return ~gaps | many
 
 
-def _decades(source: str, X: np.ndarray) -> Iterator[str]:
+def _decades(data: Dataset, skip_rows: int | None, X: np.ndarray) -> Iterator[str]:
     """What is said of positive numbers over several decades, as intensities and counts are."""
     values = X[np.isfinite(X)]
     positive = values[values > 0.0]
     if values.min() < 0.0 or positive.max(initial=0.0) <= _DECADES * positive.min(initial=np.inf):
         return
     if values.mean() > 2.0 * np.median(values):
-        function, name = "log1p" if values.min() == 0.0 else "log2", os.path.basename(source).partition(".")[0]
+        source, function = data.source, "log1p" if values.min() == 0.0 else "log2"
+        name = os.path.basename(source).partition(".")[0]
+        items = "" if data.column_names is None else f".loc[:, {data.column_names[0]!r}:{data.column_names[-1]!r}]"
+        above = f", skiprows={skip_rows}" if skip_rows else ""
         line = (
-            f"import numpy, pandas; t = pandas.read_csv({source!r}, sep=None, engine='python'); "
-            f"n = t.select_dtypes('number').columns; t[n] = numpy.{function}(t[n]); "
+            f"import numpy, pandas; t = pandas.read_csv({source!r}, sep=None, engine='python'{above}); "
+            f"n = t{items}.select_dtypes('number').columns; t[n] = numpy.{function}(t[n]); "
             f"t.to_csv({name + '_log.csv'!r}, index=False)"
         )
         yield (
@@ -254,19 +257,31 @@ def _decades(source: str, X: np.ndarray) -> Iterator[str]:
         )
 
 
-def _refuse_described(data: Dataset) -> None:
-    """Refuse columns of texts, of dates and without a number, and name those of genes that featureCounts writes."""
-    names, known = data.column_names or (), np.isfinite(as_numbers(data.X)).any(axis=0)
-    described = (
-        name in data.dates or not some or any(isinstance(cell, str) for cell in cells)
-        for name, some, cells in zip(names, known, data.X.T.tolist(), strict=True)
-    )
-    texts = list(compress(names, described))
-    out = [*texts, *(name for name in _OF_GENES if "Chr" in texts and name in names and name not in texts)]
+def _check_described(data: Dataset) -> None:
+    """Refuse columns of texts, dates and gaps, with others that are no items; warn of these alone."""
+    names, X = data.column_names or (), as_numbers(data.X)
+    texts = _columns_of_texts(data, names, X) if data.kind == "table" else []
+    genes = [name for name in _OF_GENES if "Chr" in texts and name in names]
+    items = [name not in {*texts, *genes} for name in names]
+    others = unlike_columns([*compress(names, items)], X[:, items]) if names else []
+    out = list(dict.fromkeys([*texts, *genes, *others]))
     if texts:
         every, found = len(out) == len(names), listed([*map(quote, texts)])
         what = f"--transpose is for tables of numbers; got columns of texts or gaps, {found}{'; leave it out' * every}"
         raise Mendable(what, "reads the others", drop_columns=out * (not every))
+    if others:
+        what = f"{data.source}: columns that may describe the rows of the file, and are read as items"
+        warn(Doubtful(f"{what}: {listed([*map(quote, others)])}", "leaves them out", drop_columns=others))
+
+
+def _columns_of_texts(data: Dataset, names: Sequence[str], X: np.ndarray) -> list[str]:
+    """Names of the columns that hold texts, dates or nothing."""
+    known = np.isfinite(X).any(axis=0)
+    return [
+        name
+        for name, some, cells in zip(names, known, data.X.T.tolist(), strict=True)
+        if name in data.dates or not some or any(isinstance(cell, str) for cell in cells)
+    ]
 
 
 def windows(data: Dataset, length: int, step: int, options: dict[str, Any]) -> Dataset:

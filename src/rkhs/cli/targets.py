@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, warn
 from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
@@ -30,7 +30,7 @@ from rkhs.data.known_columns import (
     read_numbers,
 )
 from rkhs.data.tables import typed
-from rkhs.data.text import MIXED, FewWords, Mendable, MixedCells
+from rkhs.data.text import MIXED, FewWords, Mendable, MixedCells, Note
 
 _KINDS_WITH_CLASSES = ("series", "graphs")
 
@@ -141,7 +141,8 @@ def _refuse_without_columns(args: argparse.Namespace, source: str) -> None:
     table = kind in ("curves", "series") and is_table(source)
     if args.targets is None and kind in ("Gram matrix", "curves", "series") and not table:
         raise InputError(
-            f"{source}: items of kind {kind} have no columns next to them; name a table with --targets FILE"
+            f"{source}: items of kind {kind} have no columns next to them; name a table with --labels FILE, which "
+            "finds rows by their names, or one of numbers with the same rows with --targets FILE"
         )
 
 
@@ -166,7 +167,7 @@ def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset)
         if name != other:
             raise InputError(
                 f"--targets {args.targets} must have the rows of the input in the same order; got {other!r} in row "
-                f"{i}, where the input has {name!r}; sort one of them"
+                f"{i}, where the input has {name!r}; name it with --labels, which finds rows by name"
             )
 
 
@@ -242,11 +243,11 @@ def _column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarr
 
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
-    """A column of ``--labels``, aligned with the rows of the input by their names."""
+    """A column of ``--labels``, aligned with the rows of the input by their names, or by order where it has none."""
     with quiet():  # the input is read for itself too
         data = read_input(changed(args, leave_out=None), args.input)
     if not data.namings:
-        raise InputError(f"--labels finds rows by name; {args.input} has no names of rows; pass --index-column COLUMN")
+        return _labels_in_order(args, name, flag, data.n_samples + len(data.skipped))
     try:
         values = labels_of(args.labels, name, data.namings, **reading_options(args))
     except InputError as error:
@@ -259,6 +260,18 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
     aligned = np.full(data.n_samples + len(data.skipped), None if values.dtype == object else np.nan, values.dtype)
     aligned[places] = values
     return aligned
+
+
+def _labels_in_order(args: argparse.Namespace, name: str | int, flag: str, n: int) -> np.ndarray:
+    """A column of ``--labels`` for rows of the input, which have no names."""
+    values = read_by_guess(partial(read_column, args.labels, name, argument=flag), args.labels, reading_options(args))
+    if len(values) != n:
+        raise InputError(
+            f"{args.labels}: expected a row for each of the {n} rows of {args.input}, which have no names to find them "
+            f"by; got {len(values)}; write as many, or name the rows with --index-column COLUMN"
+        )
+    warn(Note(f"{args.input} has no names of rows: those of {args.labels} belong to its rows in the order of the file"))
+    return values
 
 
 def _of_labels(args: argparse.Namespace, data: Dataset, error: InputError) -> str:

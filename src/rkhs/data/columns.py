@@ -6,9 +6,11 @@ The rules and their thresholds were set on public sets; ``studies/bench/columns.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,12 +38,18 @@ _SATURATED = 0.05  # share of columns with the largest value of all, as pixels h
 _LOOKED_AT = 2000  # rows that show at once that values are too many, or columns not alike
 
 _ID_NAME = re.compile(
-    r"(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|number|code)$|[a-z](?:ID|Id)$"
+    r"(?:^|[\s_.-])(?:id|ID|ids|uid|uuid|guid|key|index|idx|number|code)$|[a-z](?:ID|Id)$"
     r"|(?i:(?:^|[\s_.-])no\.?$|(?:nr|nummer)\.?$)"
     r"|(?i:^(?:account|client|customer|invoice|order|patient|sample|serial|subject|ticket)s?$)"
 )
 _CLASS_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:class|classes|label|labels|target|species|diagnosis|category|outcome|y)$"
+)
+_LONG_CODE, _ROUNDED = 1e9, 0.3  # least whole number of a long code; share of multiples of ten of measured numbers
+_MANY_ALIKE, _OTHER_SCALE = 10, 3.0  # columns of one pattern of names, and rows; ratio of medians of another scale
+_DESCRIBES = re.compile(
+    r"(?i)(?:^|[\W_])(?:abundance|anova|average|charge|cv|fill|fold|m/?z|mean|p|q|retention|rt|score|stdev|width)"
+    r"(?:[\W_]|$)"
 )
 _PIXEL = re.compile(r"(?i)(?:(?:column|pixel|px|x|v)?[\s_.-]?\d+(?:x\d+)?)?")  # the name of a pixel, or of a place
 
@@ -156,7 +164,7 @@ class Column:
     def _number_kind(self) -> str:
         if _is_counter(self.known) or (_ID_NAME.search(self.title) and _share_of_different(self.known) >= _UNIQUE):
             return "identifier"
-        return "date" if _is_date(self.known) else ""
+        return "date" if _is_date(self.known) else "identifier" * _are_long_codes(self.known)
 
     @property
     def is_sparse(self) -> bool:
@@ -405,6 +413,13 @@ def _share_of_different(values: np.ndarray) -> float:
     return len(np.unique(values)) / len(values) if whole else 0.0
 
 
+def _are_long_codes(values: np.ndarray) -> bool:
+    """Whether whole numbers of ten digits or more all differ, are about as large, and are not rounded."""
+    if _share_of_different(values) < 1.0 or values.min() < _LONG_CODE:
+        return False
+    return bool(values.max() < 100.0 * values.min() and (values % 10.0 == 0.0).mean() < _ROUNDED)
+
+
 def _is_date(values: np.ndarray) -> bool:
     """Whether whole numbers are days written as 20240131, or seconds or milliseconds since 1970, after 1990."""
     if len(values) < _FEW or (values != np.round(values)).any() or len(np.unique(values)) < 3:
@@ -494,3 +509,28 @@ def rounded(number: float) -> str:
 def listed(names: Sequence[str] | np.ndarray) -> str:
     """The first five names, each at most 40 letters long, and how many more there are."""
     return dataset.listed([name if len(name) <= 40 else f"{name[:37]}..." for name in map(str, names)])
+
+
+def _named_alike(names: Sequence[str]) -> np.ndarray:
+    """Which names share the first or the last part that most have, digits aside; none where these are a minority."""
+    parts = [re.split(r"[\W_]+", re.sub(r"\d+", "0", name)) for name in names]
+    places = [np.array([part[k] for part in parts]) for k in (0, -1)]
+    shared = [place == Counter(place.tolist()).most_common(1)[0][0] for place in places]
+    alike = max(shared, key=np.sum) & np.array([any(part) for part in parts])
+    return alike & (2 * alike.sum() >= len(names))
+
+
+def unlike_columns(names: Sequence[str], X: np.ndarray) -> list[str]:
+    """Columns named unlike the many of one pattern, which hold other numbers than these or have a usual title."""
+    from scipy.stats import rankdata
+
+    if min(len(names), len(X)) <= _MANY_ALIKE or not (alike := _named_alike(names)).any():
+        return []
+    numbers = np.abs(np.nan_to_num(X))
+    centres, ranks = np.median(numbers, axis=0), rankdata(numbers, axis=0)
+    with np.errstate(invalid="ignore"):
+        related = np.nan_to_num(np.corrcoef(ranks.T, np.median(ranks[:, alike], axis=1))[-1, :-1])
+    low, high = centres[alike].min() / _OTHER_SCALE, centres[alike].max() * _OTHER_SCALE
+    other = (centres < low) | (centres > high) | (related < related[alike].min() / 2.0)
+    titled = np.array([bool(_DESCRIBES.search(name)) for name in names])
+    return [*compress(names, ~alike & (other | titled))]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -11,6 +13,9 @@ import numpy as np
 
 from rkhs._core.errors import InputError, quote
 from rkhs.data.dataset import Dataset, Kind, read_text, refuse_empty
+
+_RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
+_PLAIN, _MANY = 0.9, 0.6  # share of letters that are of nucleotides; of residues that occur in proteins
 
 
 def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
@@ -26,7 +31,7 @@ def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
     row_names = tuple(words) if len({*words} - {""}) == len(words) else None
     parts = [word.split("|") for word in words]  # >sp|P12345|NAME_HUMAN
     aliases = tuple(zip(*parts, strict=True)) if len(set(map(len, parts))) == 1 < len(parts[0]) else ()
-    facts: dict[str, Any] = {"guessed": (*aligned, *guessed), "aliases": aliases}
+    facts: dict[str, Any] = {"guessed": (*aligned, *guessed, *note_of_masked(capitals)), "aliases": aliases}
     return Dataset(np.array(capitals, object), kind or "sequences", row_names, None, str(file), **facts)
 
 
@@ -37,11 +42,29 @@ def _without_gaps(texts: list[str]) -> tuple[list[str], tuple[str, ...]]:
     return plain, (f"gaps of an alignment, - and ., are removed, in {count} sequences",) * (count > 0)
 
 
+def masked_letters(texts: Sequence[str]) -> str:
+    """Letters that stand for unknown ones in plain sequences of nucleotides, N and X, or of residues, X."""
+    counts = Counter("".join(texts))
+    nucleic = sum(map(counts.__getitem__, "ACGTUNX")) >= _PLAIN * counts.total() and counts.keys() >= {*"ACG"}
+    residues = counts.keys() <= {*ascii_uppercase, "*"} and len(counts.keys() & {*_RESIDUES}) >= _MANY * len(_RESIDUES)
+    return "NX" if nucleic else "X" if residues else ""
+
+
+def note_of_masked(texts: Sequence[str]) -> tuple[str, ...]:
+    """Say how many sequences hold letters that stand for unknown ones, which the default kernel does not count."""
+    masked = masked_letters(texts)
+    found = [mark for mark in masked if any(mark in text for text in texts)]
+    count = sum(any(mark in text for mark in found) for text in texts)
+    what = f"masked letters, {' and '.join(found)}, stand in {count} of {len(texts)} sequences"
+    advice = "the default kernel counts no substring with one; another does so by alphabet='dna' or 'protein' and"
+    return (f"{what}: {advice} unknown='skip'",) if found else ()
+
+
 def _letters(texts: list[str]) -> tuple[str, ...]:
     """Say which characters stand for no known letter, and that U and T are letters that differ."""
-    odd = {mark: sum(mark in text for text in texts) for mark in sorted({*"".join(texts)} - {*ascii_uppercase} | {"N"})}
-    nucleic = {*"".join(texts)} <= {*"ACGTUN", *odd}
-    counts = [f"{mark!r} in {count}" for mark, count in odd.items() if count and (mark != "N" or nucleic)]
+    odd = {mark: sum(mark in text for text in texts) for mark in sorted({*"".join(texts)} - {*ascii_uppercase})}
+    nucleic = {*"".join(texts)} <= {*"ACGTUNX", *odd}
+    counts = [f"{mark!r} in {count}" for mark, count in odd.items()]
     sentences = (f"unknown characters are treated as further letters: {', '.join(counts)} sequences",)
     both = ("some sequences have U and others T, which count as different letters: write one of them in all sequences",)
     mixed = nucleic and any("U" in text for text in texts) and any("T" in text for text in texts)

@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
 from rkhs.data.curves import read_curve_file
 from rkhs.data.dataset import Dataset, RowNames, existing_path, listed, read_text, refuse_empty
-from rkhs.data.fasta import read_fasta
+from rkhs.data.fasta import note_of_masked, read_fasta
 from rkhs.data.formats import FASTA, KINDS, SPECTRA, TABLES, advice, extension_of, is_table, refuse_sparse_lines
 from rkhs.data.graph_files import GRAPH_EXTENSIONS, read_graphs
 from rkhs.data.series_files import SERIES_OPTIONS, read_series
@@ -150,8 +150,9 @@ def _read_strings(file: Path, kind: Any, *, columns: Sequence[Any] | None = None
         texts = _lines(file, **options)
     else:
         texts, (names, _) = _cells(file, column, Options(**options))
-    spaced = any(len(text.split()) > 1 for text in texts)
-    return Dataset(np.array(texts, object), kind or ("texts" if spaced else "sequences"), names, None, str(file))
+    kind = kind or ("texts" if any(len(text.split()) > 1 for text in texts) else "sequences")
+    masked = note_of_masked(texts) if kind == "sequences" else ()
+    return Dataset(np.array(texts, object), kind, names, None, str(file), guessed=masked)
 
 
 def _column_of_texts(file: Path, kind: Any, columns: Sequence[Any] | None) -> Any:

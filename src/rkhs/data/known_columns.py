@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -192,7 +192,7 @@ def _by_name(
     values = dict(zip(best, cells.tolist(), strict=False))
     lacking = [name for name in dict.fromkeys(names) if name not in values]
     if len(lacking) == len(wanted) or len(values) < len(best):
-        what = f"names such as {quote(names[0])}, each once, in a column"
+        what = f"names such as {_examples(namings)}, each once, in a column"
         got = (
             f"{quote(Counter(best).most_common(1)[0][0])} more than once"
             if len(lacking) < len(wanted)
@@ -205,6 +205,11 @@ def _by_name(
         more = f"; {rows} of no item, such as {strange[0]}" if strange else ""
         warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}{more}")
     return names, values
+
+
+def _examples(namings: Sequence[Sequence[str]]) -> str:
+    """The first name of each kind that items have."""
+    return " or ".join(dict.fromkeys(quote(names[0]) for names in namings))
 
 
 def _without_ends(names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -223,14 +228,20 @@ def _without_starts(names: list[str]) -> list[tuple[str, ...]]:
     return [tuple(name.removeprefix(start) for name in names) for start in common]
 
 
+def _shorter_names(namings: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Sequence[str]]:
+    """Names without their common ends, with those that they come from."""
+    return {short: names for names in namings for short in _without_ends(names)}
+
+
 def _most_alike(
     namings: Sequence[Sequence[str]], keys: Sequence[Sequence[str]], source: str
 ) -> tuple[Sequence[str], Sequence[str]]:
     """The names of the items, perhaps shortened, and the column of keys that have most in common."""
-    shorter = {short: names for names in namings for short in _without_ends(names)}
-    names, best = max(product([*namings, *shorter], keys), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
-    if names not in namings:
-        long, short = next(pair for pair in zip(shorter[tuple(names)], names, strict=True) if pair[0] != pair[1])
+    shorter = _shorter_names(filter(None, (*namings, *keys)))
+    items, known = ([*some, *(short for short, names in shorter.items() if names in some)] for some in (namings, keys))
+    names, best = max(product(items, known), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
+    for one in (one for one, given in ((names, namings), (best, keys)) if one not in given):
+        long, short = next(pair for pair in zip(shorter[tuple(one)], one, strict=True) if pair[0] != pair[1])
         warn(f"{source}: names of rows such as {quote(long)} are matched as {quote(short)}")
     return names, best
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,20 +20,12 @@ import numpy as np
 from rkhs._core.errors import InputError, quote
 from rkhs.data import formats
 from rkhs.data.comments import mark_of, rows_among, table_lines, without_comments
-from rkhs.data.dataset import check_unique_names, column_label, listed, refuse_empty
+from rkhs.data.dataset import check_unique_names, column_label, listed, locate, refuse_empty
 from rkhs.data.encodings import encoding_of, other_encoding
 from rkhs.data.formats import extension_of
 from rkhs.data.points import decimal_mark, may_have_commas, month_columns, pointed_lines, points_in_doubt
 from rkhs.data.records import is_record, refuse_records
-from rkhs.data.text import (
-    WEAK,
-    Mendable,
-    is_gap,
-    is_grouped_number,
-    is_id_name,
-    number_in,
-    unescape_formula,
-)
+from rkhs.data.text import WEAK, Mendable, is_gap, is_grouped_number, is_id_name, number_in, unescape_formula
 
 _SAMPLE_ROWS = 200  # rows that the format is detected from
 _SAMPLE_CHARACTERS = 2**16
@@ -192,9 +184,9 @@ def _refuse_rows_above(layout: Layout) -> None:
             rows = [cells for _, cells in replace(layout, delimiter=mark).split(head)]
         if (start := _start_of_table(rows)) and len(rows[start]) != layout.width:
             names = listed([*map(quote, rows[start])])
+            what = "are no names, or have other numbers of cells"
             raise Mendable(
-                f"{layout.path}: rows above the table, whose names are {names}, have other numbers of cells; pass "
-                f"skip_rows={start}",
+                f"{layout.path}: rows above the table, whose names are {names}, {what}; pass skip_rows={start}",
                 skip_rows=start,
             )
 
@@ -202,6 +194,7 @@ def _refuse_rows_above(layout: Layout) -> None:
 def _start_of_table(rows: list[Row]) -> int:
     """Where names of columns stand over rows as wide, the first of this width; 0 for no such place."""
     start = next((i for i, row in enumerate(rows) if len(row) == len(rows[-1])), 0)
+    start += sum(1 for _ in takewhile(lambda row: row[:2] == ["", ""], rows[start:]))  # titles of samples alone
     names, *below = map(_kinds, rows[start:] or [[]])
     named = len(names) > 1 and set(names) <= {_TEXT, _BLANK} and _NUMBER in "".join(below)
     return start if named and len(_widths(rows[start:])) == 1 else 0
@@ -226,7 +219,7 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
         guessed.append(f"columns without name and cells are left out: {len(blank)}")
     guessed += _leading_zero_notes(names, body, width)
     if names is not None:
-        check_unique_names([name for j, name in enumerate(names) if j not in blank], str(path))
+        _check_names(names, blank, options.drop_columns or (), str(path))
     return replace(
         layout,
         skip=len(over) + len(table) - len(body),
@@ -236,6 +229,23 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
         words=_columns_with(_TEXT, kinds, width) | month_columns(body, width),
         guessed=tuple(guessed),
     )
+
+
+def _check_names(names: Sequence[str], blank: Iterable[int], dropped: Sequence[object], source: str) -> None:
+    """Refuse names that occur twice, unless their columns are left out by their positions."""
+    out = {*blank, *(locate(one, names, len(names), "drop_columns") for one in dropped if str(one).isdecimal())}
+    kept = [(j, name) for j, name in enumerate(names) if j not in out]
+    try:
+        check_unique_names([name for _, name in kept], source)
+    except InputError as error:
+        raise Mendable(str(error), "leaves these columns out", drop_columns=_repeated(kept)) from None
+
+
+def _repeated(columns: list[tuple[int, str]]) -> list[int]:
+    """Positions of the columns whose names occur twice; none where these are half of all."""
+    counts = Counter(name for _, name in columns)
+    found = [j for j, name in columns if name and counts[name] > 1]
+    return found if 2 * len(found) < len(columns) else []
 
 
 def _from_first_row(layout: Layout, body: list[Row], path: Path) -> list[Row]:
@@ -382,6 +392,7 @@ def _kinds(row: Row) -> str:
     return "".join(map(_kind, row))
 
 
+@lru_cache(2**14)
 def _kind(cell: str) -> str:
     if not cell or cell.isspace():
         return _BLANK

@@ -18,6 +18,7 @@ from rkhs.data.formats import SPECTRA
 from rkhs.data.tables import Columns, typed
 
 _NAMES = ("title", "compound_name", "spectrum_id", "accession", "feature_id", "scans")
+_COMPOUNDS = ("inchikey", "inchi", "cas_number", "casno", "cas", "nistno", "nist_number")  # of several spectra, perhaps
 _NO_PEAKS = re.compile(r"^(num peaks:)\s*0\s*$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -66,7 +67,7 @@ def _records(file: Path) -> list[Any]:
 
 def _aliases(records: list[Any]) -> tuple[tuple[str, ...], ...]:
     """What may name records in other files: each key of names, empty where a record lacks it."""
-    found = (tuple(str(one.get(key, "")).strip() for one in records) for key in _NAMES)
+    found = (tuple(str(one.get(key, "")).strip() for one in records) for key in (*_NAMES, *_COMPOUNDS))
     return tuple(names for names in found if any(names))
 
 

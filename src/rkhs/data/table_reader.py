@@ -265,6 +265,8 @@ def check_layout(options: Options) -> None:
         check_count(options.skip_rows, "skip_rows", at_least=0)
     if options.missing is not None:
         check_list(options.missing, "missing", "cells")
+    if not isinstance(options.records, (str, type(None))):
+        raise InputError(f"`records` must be the text that rows of one kind begin with; got {quote(options.records)}")
 
 
 def _given(options: Options) -> list[str]:

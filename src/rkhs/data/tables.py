@@ -535,7 +535,7 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
     options: dict[str, Any] = {
         "header": None,
         "dtype": dict.fromkeys((*texts, *layout.words), object),
-        "na_values": {j: gaps for j in range(layout.width) if j not in texts},
+        "na_values": {j: gaps for j in range(layout.width) if j not in texts} if texts else gaps,
         "keep_default_na": False,
         "sep": r"\s+" if layout.delimiter == " " else layout.delimiter,
         "decimal": layout.decimal,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +22,14 @@ from rkhs.data.text import csv_line, escape_formula
 WRITTEN = (".csv", ".xlsx", ".parquet", ".npy")
 _SHEET = 1_048_576, 16_384  # rows and columns of an Excel sheet
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # control characters that it does not hold
+
+
+def rounded(value: Any, error: float = 0.0) -> Any:
+    """A number of six significant digits, and of at least four of its error; texts and integers as they are."""
+    if not isinstance(value, float) or not np.isfinite(value) or value == 0.0:
+        return value
+    places = 5 - math.floor(math.log10(abs(value)))
+    return round(float(value), max(places, 3 - math.floor(math.log10(error))) if 0.0 < error < math.inf else places)
 
 
 def write_codes(

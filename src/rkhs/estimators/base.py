@@ -79,6 +79,7 @@ class KernelEstimator(EngineThreads, WholeFits):
     _plans = False  # whether the next fit is a dry run, which stops after the announcement of its memory
     _matrices: ClassVar[float] = 3.0  # least number of n x n matrices that a fit holds
 
+    _table_options: ClassVar[dict[str, int]] = {}  # of the FilledTable of columns="filled"
     _every_fit_has: ClassVar[tuple[str, ...]] = ()  # attributes that a model file needs besides the model
     _needs_differences: ClassVar[bool] = False  # whether nothing can be learned from items that are all equal
 

@@ -60,8 +60,9 @@ class FunctionalKernelRegressor(DualRegressor):
         (scikit-fda's FDataGrid), otherwise equally spaced times on [0, 1].
     basis : str or Kernel, default="fourier"
         ``"fourier"``, ``"cosine_sine"``, ``"empirical"`` or a kernel on times; see
-        :func:`rkhs.outputs.basis_functions`. ``"cosine_sine"`` is that of the published figure, with plain means over
-        the grid in place of quadrature; the figure has ``center=False`` too.
+        :func:`rkhs.outputs.basis_functions`. ``"empirical"`` has eigenfunctions of the covariance of y: better where
+        curves end elsewhere than they begin, which Fourier functions cannot. ``"cosine_sine"`` is that of the published
+        figure, with plain means over the grid in place of quadrature; the figure has ``center=False`` too.
     n_basis : int, default=None
         Number of functions (of pairs for ``"cosine_sine"``). None: 15, or the number of times if that is smaller.
     loss : str or Loss, default="huber"

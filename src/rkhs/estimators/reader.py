@@ -179,7 +179,7 @@ class Reader(Stored):
         grid = times_of(X)
         scaling = _integral(grid, kernel) if columns == "integral" else None
         X, fingerprint, view_weights = training_matrix(X, kernel)
-        filling = FilledTable().fit(X) if columns == "filled" else None
+        filling = FilledTable(**estimator._table_options).fit(X) if columns == "filled" else None
         X = X if filling is None else filling.transform(X)
         shape: Any = getattr(X, "shape", ())
         known = len(shape) == 2 and isinstance(shape[0], int)

@@ -72,8 +72,8 @@ def page(content: Content) -> str:
         table = _table(HEAD, content.columns) if content.columns else ""
         name = "The table" if len(content.columns) > 1 else "The items"
         parts = [
-            ("input", name, table + _listed(content.audit)),
             ("target", "The target", _target(content)),
+            ("input", name, table + _listed(content.audit)),
             *parts,
             ("items", "Items to look at", _rebuilt(content) + _novel(content) + _copies(content)),
             ("next", "Next", _next(content)),

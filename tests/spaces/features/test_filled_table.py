@@ -12,8 +12,10 @@ import pytest
 from sklearn.impute import KNNImputer
 
 import rkhs
+from rkhs import OperatorKernelRegressor
 from rkhs._core.errors import InputError
 from rkhs.features import FilledTable
+from rkhs.kernels import Gaussian
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4)) @ RNG.normal(size=(4, 4)) + 3.0
@@ -174,3 +176,28 @@ def test_rows_as_dicts_next_to_other_rows_are_refused(other) -> None:
     table = FilledTable().fit([{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}, {"a": 3.0, "b": "x"}])
     with pytest.raises(InputError, match="must all be dicts; row 1 is a"):
         table.transform([{"a": 1.0, "b": "x"}, other])
+
+
+def test_with_one_row_enough_an_unseen_text_is_as_far_from_all_as_a_lone_one_is() -> None:
+    rows = [(text, float(i)) for i, text in enumerate("aabbcd")]
+    table = FilledTable(min_rows=1).fit(rows)
+    codes = table.transform([*rows, ("unseen", 0.0)])[:, :-1]
+    distances = ((codes[:, None] - codes[None]) ** 2).sum(2)
+    np.testing.assert_allclose(distances[6, :6], distances[5, 0])  # d stands in one row, and so far from all others
+    np.testing.assert_allclose(distances[4, [0, 1, 2, 3, 5]], distances[5, 0])
+    assert list(table.inverse_transform(table.transform(rows))[:, 0]) == list("aabbcd")
+    assert FilledTable(min_rows=1).fit([*rows, ("g", 0.0), ("h", 1.0), ("i", 2.0)]).rows_.shape[1] == 1  # names
+    assert len(table.get_feature_names_out()) == table.rows_.shape[1] == 6
+    with pytest.warns(UserWarning, match="has not seen"):
+        table.transform([("e", 1.0), ("f", 1.0), ("g", 1.0)])
+
+
+def test_intervals_cover_new_rows_whose_texts_hardly_repeat() -> None:
+    rng = np.random.default_rng(0)
+    cells, effects = rng.integers(0, 90, 420), 3.0 * rng.normal(size=90)
+    x = rng.normal(size=420)
+    y = effects[cells] + x + 0.3 * rng.normal(size=420)
+    X = np.array([[f"t{cell}", number] for cell, number in zip(cells.tolist(), x.tolist(), strict=True)], dtype=object)
+    model = OperatorKernelRegressor(kernel=Gaussian(0.3), columns="filled", reg=1e-3).fit(X[:120], y[:120])
+    sets = model.predict_set(X[120:], coverage=0.9)  # no warning: so many new texts are to be expected
+    assert np.mean((sets.lower <= y[120:]) & (y[120:] <= sets.upper)) > 0.87

@@ -97,6 +97,7 @@ class KernelMachine(KernelEstimator):
     model_: MachineModel = field(init=False)
     _reads_gaps = False
     """Whether targets may be NaN."""
+    _table_options: ClassVar[dict[str, int]] = {"max_levels": 500, "min_rows": 1}
 
     kernel_: ClassVar[Fitted[OperatorKernel]] = Fitted("kernel")
     map_: ClassVar[Fitted[FeatureMap]] = Fitted("map")

@@ -18,8 +18,8 @@ from rkhs._core.stored import check_shape
 
 _TILE = 512  # rows whose distances to the known ones are held at once
 _PARTS = {"number": ("mean", "scale"), "text": ("texts", "shares", "scale"), "none": ()}  # of a column
+_MOST_LONE = 0.5  # share of cells of a column, beyond which texts in one row are names
 _TYPES = {"mean": float, "scale": float, "texts": np.ndarray, "shares": np.ndarray}
-_MIN_COUNT = 2  # least number of rows with a text that gets a column
 
 
 class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
@@ -34,10 +34,13 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
     n_neighbors : int, default=5
         Rows that fill a gap.
     max_levels : int, default=100
-        Largest number of one-hot columns of a text column, for its most frequent texts, each in two rows or more. The
-        others have no column.
+        Largest number of one-hot columns of a text column, for its most frequent texts. The others have no column.
     max_rows : int, default=5000
         Most training rows that gaps are filled from. Of more, a fixed random subset is used.
+    min_rows : int, default=2
+        Fewest rows of a text with a column. With 1 one more column holds all texts without their column, so that a row
+        is encoded alike whether it is new or one of the fit that is left out: regressors need this for their intervals.
+        A column has no columns if more than half of its cells hold texts of one row, such as names.
 
     Attributes
     ----------
@@ -87,10 +90,11 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray
 
-    def __init__(self, n_neighbors: int = 5, max_levels: int = 100, max_rows: int = 5000) -> None:
+    def __init__(self, n_neighbors: int = 5, max_levels: int = 100, max_rows: int = 5000, min_rows: int = 2) -> None:
         self.n_neighbors = n_neighbors
         self.max_levels = max_levels
         self.max_rows = max_rows
+        self.min_rows = min_rows
 
     def check_stored(self) -> None:
         """Refuse a table of a model file whose columns and rows do not belong to one fit."""
@@ -101,7 +105,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
                 raise InputError(
                     f"a column of a table in a model file has an unknown kind or lacks parts; got {column!r:.80}"
                 )
-            check_shape("shares", column.get("shares"), _width(column))
+            check_shape("shares", column.get("shares"), len(column.get("texts", ())) + bool(column.get("others")))
         check_shape("rows", self.rows_, None, sum(map(_width, self.columns_)))
 
     def fit(self, X: Any, y: Any = None) -> FilledTable:
@@ -121,6 +125,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         check_count(self.n_neighbors, "n_neighbors")
         check_count(self.max_levels, "max_levels")
         check_count(self.max_rows, "max_rows")
+        check_count(self.min_rows, "min_rows")
         cells = read_cells(X, "FilledTable")
         self._learn(cells)
         for column, values in zip(self.columns_, zip(*table_rows(X), strict=True), strict=True):
@@ -133,7 +138,8 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
 
     def _learn(self, cells: list[tuple[Any, ...]]) -> None:
         """Learn scales and texts."""
-        self.columns_ = tuple(_fit_column(column, self.max_levels) for column in zip(*cells, strict=True))
+        limits = self.max_levels, self.min_rows
+        self.columns_ = tuple(_fit_column(column, *limits) for column in zip(*cells, strict=True))
         if all(column["kind"] == "none" for column in self.columns_):
             raise InputError("FilledTable needs a column that varies; got only constant, empty and unrepeated columns")
         self.n_features_in_ = len(self.columns_)
@@ -200,7 +206,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             if column["kind"] == "number":
                 found[:, j] = part[:, 0] * column["scale"] + column["mean"]
             elif column["kind"] == "text":
-                best = (part * column["scale"] + column["shares"]).argmax(1)
+                best = (part * column["scale"] + column["shares"])[:, : len(column["texts"])].argmax(1)
                 found[:, j] = column["texts"][best]
             else:
                 found[:, j] = column.get("value")
@@ -213,14 +219,14 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             part = self.rows_[:, place : place + _width(column)]
             place += _width(column)
             if column["kind"] == "text":
-                lone = (part * column["scale"] + column["shares"]).max(1) < 0.5
+                lone = (part * column["scale"] + column["shares"])[:, : len(column["texts"])].max(1) < 0.5
                 cells[lone, j] = [f"\0{i}" for i in np.flatnonzero(lone)]
                 cells[np.isnan(part).any(1), j] = None
         return list(map(tuple, cells))
 
     def rows_among(self, cells: list[tuple[Any, ...]], count: int) -> np.ndarray:
         """Rows of numbers of a table with these parameters that is fitted to the first ``count`` of these rows."""
-        table = FilledTable(self.n_neighbors, self.max_levels, self.max_rows)
+        table = FilledTable(**self.get_params())
         table._learn(cells[:count])
         rows = table._encode(cells)
         table.rows_ = rows[table._kept_places(count)]
@@ -246,6 +252,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         out: list[str] = []
         for name, column in zip(names, self.columns_, strict=True):
             texts = [f"{name}={text}" for text in column["texts"]] if column["kind"] == "text" else []
+            texts += [f"{name} (other texts)"] * bool(column.get("others"))
             out += [str(name)] if column["kind"] == "number" else texts
         return np.array(out, dtype=object)
 
@@ -328,7 +335,7 @@ def _kind(column: dict[str, Any]) -> str:
 
 def _width(column: dict[str, Any]) -> int:
     """Number of columns that a column of the table becomes."""
-    return {"number": 1, "text": len(column.get("texts", ())), "none": 0}[column["kind"]]
+    return {"number": 1, "text": len(column.get("shares", ())), "none": 0}[column["kind"]]
 
 
 def _encode_column(title: str, values: tuple[Any, ...], gaps: np.ndarray, column: dict[str, Any]) -> np.ndarray:
@@ -337,30 +344,43 @@ def _encode_column(title: str, values: tuple[Any, ...], gaps: np.ndarray, column
         numbers = np.array([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)])
         return ((numbers - column["mean"]) / column["scale"])[:, None]
     ones = np.array(values, dtype=object)[:, None] == column["texts"][None, :]
-    _warn_of_unseen(title, values, gaps, ones.any(1), rare=1.0 - float(column["shares"].sum()))
+    known = ones.any(1)
+    _warn_of_unseen(title, values, gaps, known, rare=column.get("rare", 1.0 - float(column["shares"].sum())))
+    if column.get("others"):
+        ones = np.column_stack([ones, ~known])
     part = (ones - column["shares"]) / column["scale"]
     part[gaps] = np.nan
     return part
 
 
-def _fit_texts(known: list[Any], most: int) -> dict[str, Any] | None:
-    """Kind and parameters of a column of texts; None if it does not vary."""
+def _fit_texts(known: list[Any], most: int, least: int) -> dict[str, Any] | None:
+    """Kind and parameters of a column of texts; None if it does not vary, or no text repeats."""
     texts, counts = np.unique(np.array(known), return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:most]
-    order = np.sort(order[counts[order] >= _MIN_COUNT])
-    shares = counts[order] / len(known)
-    variance = float(shares @ (1.0 - shares))
-    if len(texts) == 1 or variance <= 0.0:
+    others, lone = least == 1, float(counts[counts == 1].sum()) / len(known)
+    if len(texts) == 1 or counts.max() < 2 or (others and lone > _MOST_LONE):
         return None
-    return {"kind": "text", "texts": texts[order].astype(object), "shares": shares, "scale": variance**0.5}
+    order = np.argsort(-counts, kind="stable")[:most]
+    order = np.sort(order[counts[order] >= least])
+    shares = counts[order] / len(known)
+    rare = 1.0 - float(shares.sum()) + lone * others  # Good-Turing: the share of texts that the fit has not seen
+    shares = np.append(shares, [max(0.0, 1.0 - float(shares.sum()))] * others)
+    scale = float(shares @ (1.0 - shares)) ** 0.5
+    return {
+        "kind": "text",
+        "texts": texts[order].astype(object),
+        "shares": shares,
+        "scale": scale,
+        "rare": rare,
+        "others": others,
+    }
 
 
-def _fit_column(values: tuple[Any, ...], most: int) -> dict[str, Any]:
+def _fit_column(values: tuple[Any, ...], most: int, least: int) -> dict[str, Any]:
     """Kind and parameters of a column of training cells."""
     known = [value for value in values if value is not None and value == value]
     value = known[0] if known and len(set(known)) == 1 else None
     if any(isinstance(value, str) for value in known):
-        return _fit_texts(known, most) or {"kind": "none", "value": value}
+        return _fit_texts(known, most, least) or {"kind": "none", "value": value}
     if value is None and known:
         numbers = np.array(known, dtype=np.float64)
         mean, scale = float(numbers.mean()), float(numbers.std())
