@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rkhs import estimators, evaluation
-from rkhs._core.errors import InputError, quote
+from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator, choose_width, chose_kernel
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.summaries import little_sentence, print_result
-from rkhs.cli.targets import alike_spellings, item_classes, read_column_of, read_with_values, values_of_column
+from rkhs.cli.targets import (
+    alike_spellings,
+    item_classes,
+    read_column_of,
+    read_with_values,
+    refuse_amounts,
+    values_of_column,
+)
 from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
-from rkhs.data.text import are_amounts
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -115,11 +121,7 @@ def _without_rare(y: np.ndarray, least: int) -> np.ndarray:
 def _counted(classes: list[str], name: str | int) -> Counter[str]:
     """Rows of each class, the most common first."""
     counts = Counter(dict(Counter(classes).most_common()))
-    if are_amounts([*counts]):
-        raise InputError(
-            f"--predict {name} has {len(counts)} distinct values such as {quote(classes[0])} and {quote(classes[-1])}, "
-            "which look like amounts: write them as numbers with one unit, or none, or name a column of classes"
-        )
+    refuse_amounts(name, [*counts])
     if len(counts) < 2 or min(counts.values()) < 2:
         few = listed([f"{label} (1)" for label, count in counts.items() if count < 2]) or f"{len(counts)} class"
         start = f"--predict {name} needs two classes, and two rows of each; got {few}"

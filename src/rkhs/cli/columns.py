@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -206,47 +207,53 @@ def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
 def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     """Say before a fit that rows are times of one series; refuse many where each is compared with all others."""
     args = argparse.Namespace(**(_NOT_ASKED | vars(args)))
-    if note := _long_form_note(data):
-        warn(Note(f"{data.source}: {note}"))
+    _warn_of_long_form(data)
     found = None if args.window or args.transpose else _series_note(data) or _order_note(data)
     if found is None:
         return
-    message = f"{data.source}: {found[0]}"
+    message, many = f"{data.source}: {found[0]}", len(data.X) > _MANY_TIMES
     advice = {} if args.predict else _in_windows(args, data, found[1])
-    if data.dates and len(data.X) > _MANY_TIMES and (args.words[0] == "novelty" or args.robust):
+    if many and data.dates and (args.words[0] == "novelty" or args.robust):
         raise Mendable(message, "compares windows", **advice)
-    slow = f"; a fit of {len(data.X)} single rows takes minutes" if len(data.X) > _MANY_TIMES else ""
+    slow = f"; a fit of {len(data.X)} single rows takes minutes" * many
     warn(Note(message + slow, "compares windows", **advice))
 
 
-def _long_form_note(data: Dataset) -> str:
-    """What is said of a table of which each value of one column stands with each of another, and how to pivot it."""
+def _warn_of_long_form(data: Dataset) -> None:
+    """Note a table of which each value of one column stands with each of another, and how to pivot it."""
     if data.kind != "table" or not is_table(data.source) or not 2 < data.X.shape[1] <= _FEW or len(data.X) < _ORDERED:
-        return ""
-    names, n = list(titles_of(data)), len(data.X)
+        return
+    names = list(titles_of(data))
     texts = [j for j, cells in enumerate(data.X.T) if any(map(_is_text, cells[:_APART].tolist()))]
     texts += list(map(names.index, data.dates))
-    codes = {j: np.unique(data.X[:, j].astype(str), return_inverse=True)[1] for j in range(len(names))}
-    of = {j: int(codes[j].max()) + 1 for j in codes}
-    for i, j in permutations([j for j in texts if 1 < of[j] < n], 2):
-        pairs = of[i] * of[j]
-        if of[i] < max(_KINDS, of[j]) or not _EQUAL * n <= pairs <= n / _EQUAL:
-            continue
-        if len(np.unique(codes[i] * of[j] + codes[j])) < _EQUAL * n:
-            continue
-        varied = (
-            (k, [len(np.unique(codes[k] * n + codes[m])) / of[m] for m in (i, j)]) for k in codes if k not in texts
-        )
-        values = [k for k, kinds in varied if min(kinds) > 1.1]
-        if values:
-            row, column, value = (names[k] for k in (i, j, values[-1]))
-            return (
-                f"a table in long form: each of {of[i]} values of {row} stands with each of {of[j]} of {column}, so "
-                f"rows of one {row} are alike, and errors of left-out rows look too small; a table with a row of each "
-                f"{row} is made by pandas.read_csv({data.source!r}, sep=None, engine='python')"
+    found = next(_long_forms(data.X, texts), None) if len(texts) > 1 else None
+    if found is not None:
+        row, column, value = (names[j] for j in found[:3])
+        warn(
+            Note(
+                f"{data.source}: a table in long form: each of {found[3]} values of {row} stands with each of {found[4]} of "
+                f"{column}, so rows of one {row} are alike, and errors of left-out rows look too small; a table "
+                f"with a row of each {row} is made by pandas.read_csv({data.source!r}, sep=None, engine='python')"
                 f".pivot_table({value!r}, {row!r}, {column!r}, sort=False).to_csv('wide.csv')"
             )
-    return ""
+        )
+
+
+def _long_forms(X: np.ndarray, texts: list[int]) -> Iterator[tuple[int, int, int, int, int]]:
+    """Columns of items, of their columns and of values of a table in long form, and how many items and columns."""
+    n, codes = len(X), [np.unique(cells.astype(str), return_inverse=True)[1] for cells in X.T]
+    kinds = [int(one.max()) + 1 for one in codes]
+    several = [j for j in texts if 1 < kinds[j] < n]
+    for i, j in permutations(several, 2):
+        pairs = len(np.unique(codes[i] * kinds[j] + codes[j]))
+        if kinds[i] >= max(_KINDS, kinds[j]) and kinds[i] * kinds[j] <= n / _EQUAL and pairs >= _EQUAL * n:
+            values = filter(partial(_varies, codes, kinds, (i, j)), {*range(len(codes))} - {*texts})
+            yield from ((i, j, k, kinds[i], kinds[j]) for k in sorted(values)[-1:])
+
+
+def _varies(codes: list[np.ndarray], kinds: list[int], within: tuple[int, int], k: int) -> bool:
+    """Whether a column has several values next to one value of each of two others."""
+    return all(len(np.unique(codes[k] * kinds[m] + codes[m])) > 1.1 * kinds[m] for m in within)
 
 
 def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> dict[str, Any]:
@@ -267,9 +274,9 @@ def _order_note(data: Dataset) -> tuple[str, int] | None:
     if near >= min(_ALIKE * far, 2.0 * (1.0 - _CORRELATED)):
         return None
     lags = np.arange(_APART, min(_LONGEST, len(Z) // 10) + 1)
-    apart = np.array([_differences(Z, lag).mean() for lag in lags.tolist()])
-    later = np.arange(len(lags)) >= np.argmax(apart >= apart.mean())  # near rows are alike in all series
-    length = int(lags[later][apart[later].argmin()])
+    means = np.array([_differences(Z, lag).mean() for lag in lags.tolist()])
+    later = np.arange(len(lags)) >= np.argmax(means >= means.mean())  # near rows are alike in all series
+    length = int(lags[later][means[later].argmin()])
     return (
         f"the {len(data.X)} rows look like times of one long series: rows next to each other are alike (correlation "
         f"{1.0 - near / 2.0:.2f}), so errors of left-out rows look too small; --window "

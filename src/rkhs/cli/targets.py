@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, warn
+from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
 from rkhs.cli.kinds import as_predictors_read
@@ -30,7 +30,7 @@ from rkhs.data.known_columns import (
     read_numbers,
 )
 from rkhs.data.tables import typed
-from rkhs.data.text import MIXED, FewWords, Mendable, MixedCells, Note
+from rkhs.data.text import MIXED, FewWords, Mendable, MixedCells, Note, are_amounts
 
 _KINDS_WITH_CLASSES = ("series", "graphs")
 
@@ -354,3 +354,13 @@ def _read_lines(path: str, n: int) -> np.ndarray:
     cells = [row[0] for row in rows]
     cells = cells[1:] if len(cells) == n + 1 else cells
     return typed([cell.strip() for cell in cells])
+
+
+def refuse_amounts(name: str | int, classes: list[str]) -> None:
+    """Refuse classes that are amounts in several notations."""
+    if are_amounts(classes):
+        raise InputError(
+            f"--predict {name} has {len(classes)} distinct values such as {quote(classes[0])} and "
+            f"{quote(classes[-1])}, which look like amounts: write them as numbers with one unit, or none, "
+            "or name a column of classes"
+        )
