@@ -232,10 +232,12 @@ def _warn_of_long_form(data: Dataset) -> None:
         warn(
             Note(
                 f"{data.source}: a table in long form: each of {found[3]} values of {row} stands with each of "
-                f"{found[4]} of {column}, so rows of one {row} are alike, and errors of left-out rows look too small; a table "
-                f"with a row of each {row} is made by pandas.read_csv({data.source!r}, sep=None, engine='python')"
+                f"{found[4]} of {column}, so rows of one {row} are alike, and errors of left-out rows look too small; "
+                f"a table with a row of each {row} is made by "
+                f"pandas.read_csv({data.source!r}, sep=None, engine='python')"
                 f".pivot_table({value!r}, {row!r}, {column!r}, sort=False).to_csv('wide.csv')"
             )
+        )
         )
 
 
