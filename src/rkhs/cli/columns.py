@@ -238,7 +238,6 @@ def _warn_of_long_form(data: Dataset) -> None:
                 f".pivot_table({value!r}, {row!r}, {column!r}, sort=False).to_csv('wide.csv')"
             )
         )
-        )
 
 
 def _long_forms(X: np.ndarray, texts: list[int]) -> Iterator[tuple[int, int, int, int, int]]:
