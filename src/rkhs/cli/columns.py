@@ -26,6 +26,7 @@ from rkhs.data.columns import (
     column_remarks,
     curve_remarks,
     listed,
+    named_times,
     rounded,
     row_copies,
     samples_remark,
@@ -39,7 +40,8 @@ from rkhs.data.text import Mendable, Note
 
 _LONG, _EQUAL = 60, 0.95  # rows, and share of equal steps, from which dates are those of a series
 _ORDERED, _APART, _ALIKE, _CORRELATED = 200, 8, 0.25, 0.8  # rows, lag, share of differences, correlation of a series
-_FEW, _KINDS = 16, 20  # columns of a table in long form, and values of that which names its items
+_FEW, _KINDS = 16, 20  # columns of a table in long form; its items, or columns that are curves, at least
+_PIVOTED = 200_000  # rows of a table whose form is looked at: each column is sorted as texts
 _PERIODIC, _LONGEST = 10, 400  # columns, and lags, in which a period is looked for
 _COMPARED = 10_000  # rows that show whether neighbours are alike
 _MANY_TIMES = 2_000  # of a series, of which all pairs take long
@@ -208,20 +210,28 @@ def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     """Say before a fit that rows are times of one series; refuse many where each is compared with all others."""
     args = argparse.Namespace(**(_NOT_ASKED | vars(args)))
     _warn_of_long_form(data)
-    found = None if args.window or args.transpose else _series_note(data) or _order_note(data)
+    asked = args.window or args.transpose
+    times = None if asked or len(data.X) < _LONG else _times(data)
+    found = None if asked else _series_note(data, times) or _order_note(data)
     if found is None:
         return
     message, many = f"{data.source}: {found[0]}", len(data.X) > _MANY_TIMES
-    advice = {} if args.predict else _in_windows(args, data, found[1])
-    if many and data.dates and (args.words[0] == "novelty" or args.robust):
-        raise Mendable(message, "compares windows", **advice)
+    does = "compares windows" if found[1] else "compares the columns"
+    advice = {} if args.predict else _in_windows(args, data, found[1]) if found[1] else {"transpose": True}
+    if many and times is not None and (args.words[0] == "novelty" or args.robust):
+        raise Mendable(message, does, **advice)
     slow = f"; a fit of {len(data.X)} single rows takes minutes" * many
-    warn(Note(message + slow, "compares windows", **advice))
+    warn(Note(message + slow, does, **advice))
 
 
 def _warn_of_long_form(data: Dataset) -> None:
     """Note a table of which each value of one column stands with each of another, and how to pivot it."""
-    if data.kind != "table" or not is_table(data.source) or not 2 < data.X.shape[1] <= _FEW or len(data.X) < _ORDERED:
+    if (
+        data.kind != "table"
+        or not is_table(data.source)
+        or not 2 < data.X.shape[1] <= _FEW
+        or not _ORDERED <= len(data.X) <= _PIVOTED
+    ):
         return
     names = list(titles_of(data))
     texts = [j for j, cells in enumerate(data.X.T) if any(map(_is_text, cells[:_APART].tolist()))]
@@ -264,7 +274,10 @@ def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> dict[st
 
 
 def _order_note(data: Dataset) -> tuple[str, int] | None:
-    """What is said of rows without dates of which neighbours differ far less than rows apart, and rows of a window."""
+    """What is said of rows without dates of which neighbours differ far less than rows apart, and rows of a window.
+
+    No rows, 0, where the columns are curves over the first one.
+    """
     if not (_in_memory(data) or data.kind == "table") or not is_table(data.source) or len(data.X) < _ORDERED:
         return None
     X = as_numbers(data.X[:_COMPARED])
@@ -274,6 +287,11 @@ def _order_note(data: Dataset) -> tuple[str, int] | None:
     near, far = (float(np.median(_differences(Z, lag))) if Z.size else 2.0 for lag in (1, _APART))
     if near >= min(_ALIKE * far, 2.0 * (1.0 - _CORRELATED)):
         return None
+    if _are_curves(X):
+        return (
+            f"the {X.shape[1] - 1} columns behind {titles_of(data)[0]} look like curves over it: its numbers ascend or "
+            "descend in equal steps, and the columns are alike; --transpose makes an item of each"
+        ), 0
     lags = np.arange(_APART, min(_LONGEST, len(Z) // 10) + 1)
     means = np.array([_differences(Z, lag).mean() for lag in lags.tolist()])
     later = np.arange(len(lags)) >= np.argmax(means >= means.mean())  # near rows are alike in all series
@@ -285,30 +303,51 @@ def _order_note(data: Dataset) -> tuple[str, int] | None:
     ), length
 
 
+def _are_curves(X: np.ndarray) -> bool:
+    """Whether many columns have one shape over the first one, an axis."""
+    steps = np.diff(X[:, 0])
+    if X.shape[1] <= _KINDS or not 0.0 < float(np.ptp(steps)) + abs(float(steps[0])) <= 1.02 * abs(float(steps[0])):
+        return False
+    Z = X[:, 1:] - X[:, 1:].mean(axis=0)
+    Z /= np.maximum(np.linalg.norm(Z, axis=0), 1e-300)
+    mean = Z.mean(axis=1)
+    return float(np.median(Z.T @ mean)) > _CORRELATED * float(np.linalg.norm(mean))
+
+
 def _differences(Z: np.ndarray, lag: int) -> np.ndarray:
     """Mean squared differences (d,) of rows that are some rows apart."""
     return np.asarray(np.nanmean((Z[lag:] - Z[:-lag]) ** 2, axis=0))
 
 
-def _series_note(data: Dataset) -> tuple[str, int] | None:
-    """What is said of rows that are times of one series, as dates at mostly equal steps say, and rows of a window."""
-    if not data.dates or len(data.X) < _LONG:
-        return None
+def _times(data: Dataset) -> np.ndarray | None:
+    """Days of the rows, by columns of dates or by names that are dates."""
+    if not data.dates:
+        return named_times(data.row_names or ())
     names = list(titles_of(data))
     days = {j: as_numbers(data.X[:, [j]])[:, 0] for j in map(names.index, data.dates)}
-    if not (positions := clock(days)):
+    positions = clock(days)
+    return np.sum([days[j] for j in positions], axis=0) if positions else None
+
+
+def _series_note(data: Dataset, times: np.ndarray | None) -> tuple[str, int] | None:
+    """What is said of rows that are times of one series, as dates at mostly equal steps say, and rows of a window."""
+    if times is None:
         return None
-    steps = np.diff(np.sum([days[j] for j in positions], axis=0))
+    steps = np.diff(times)
     step = float(np.median(steps))
     if not step > 0.0 or np.mean(np.abs(steps - step) <= 1e-6 * step + 1e-9) < _EQUAL:
         return None
     a_day = round(1.0 / step) if step < 1.0 else 0
     length, of = (a_day, "a day") if a_day > 1 else (7, "7 rows")
+    new = (
+        f", and the time is read as a column in which all later rows are new; --window {length} makes an item of each, "
+        f"without {listed(data.dates)}; --drop-columns {shlex.quote(','.join(data.dates))} leaves the time out of "
+        "single rows"
+    )
     return (
         f"the {len(data.X)} rows are times of one long series, {len(data.X) // length} windows of {of}: rows "
-        "next to each other are alike, so errors of left-out rows look too small, and the time is read as a column in "
-        f"which all later rows are new; --window {length} makes an item of each, without {listed(data.dates)}; "
-        f"--drop-columns {shlex.quote(','.join(data.dates))} leaves the time out of single rows"
+        "next to each other are alike, so errors of left-out rows look too small"
+        + (new if data.dates else f"; --window {length} makes an item of each")
     ), length
 
 

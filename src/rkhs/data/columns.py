@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
@@ -15,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rkhs._core.dates import are_dates
+from rkhs._core.dates import are_dates, day_numbers
+from rkhs._core.errors import InputError
 from rkhs.data import dataset
 
 TENFOLD = 10.0
@@ -405,6 +407,14 @@ def clock(days: Mapping[int, np.ndarray]) -> list[int]:
     first = sorted(days.keys() - timed, key=[*days].index)[:1]
     whole = [j for j in first if np.nanmax(days[j] % 1.0) == 0.0]
     return first + [k for j in whole for k in (j + 1, j - 1) if k in timed][:1]
+
+
+def named_times(names: Sequence[str]) -> np.ndarray | None:
+    """Days of names that are all dates; None of others, or where a day could be a month."""
+    with suppress(InputError):
+        found = day_numbers(names) if names and are_dates(names[:_FEW]) else None
+        return None if found is None else np.array(found)
+    return None
 
 
 def _share_of_different(values: np.ndarray) -> float:
