@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import pytest
 
 from rkhs._core.errors import InputError
-from rkhs.cli.main import main
 from rkhs.data import read_items
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    """Run a command in a folder for this test alone; its status, and what it prints on standard error and output."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        status = main([*words])
-        out = capsys.readouterr()
-        return status, out.err, out.out
-
-    return run
-
-
-def printed(text: str) -> list[str]:
-    """Words of the last command that a message prints."""
-    return shlex.split(text.rpartition("\n\n  rkhs ")[2].partition("\n")[0])
-
-
-def table(name: str, rows: list[str], encoding: str = "utf-8") -> None:
-    Path(name).write_bytes("".join(f"{row}\n" for row in rows).encode(encoding))
+from tests.cli.commands import printed, table
 
 
 @pytest.mark.parametrize(("encoding", "other"), [("cp1252", "cp1252"), ("utf-16-le", "utf-16-le")])

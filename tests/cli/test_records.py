@@ -1,27 +1,12 @@
 """Files of several kinds of records, and columns without names by their places in the file."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from rkhs.cli.main import main
+from tests.cli.commands import Run
 
-Run = Callable[..., tuple[int, str, str]]
 VALUES = [",".join(f"{(7 * i + 3 * j) % 11 + i % 5}.25" for j in range(6)) for i in range(24)]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in a folder of its files; its status, errors and output."""
-    monkeypatch.chdir(tmp_path)
-
-    def one(*words: str) -> tuple[int, str, str]:
-        status = main([*words])
-        printed = capsys.readouterr()
-        return status, printed.err, printed.out
-
-    return one
 
 
 def meter() -> list[str]:

@@ -1,33 +1,12 @@
 """Files of other people's instruments and offices: what a command says of them, and the command that reads them."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from rkhs.cli.main import main
+from tests.cli.commands import Run, table
 
 RNG = np.random.default_rng(0)
 SMILES = [f"{'C' * (i % 7 + 1)}{'NO'[i % 2]}{'C' * (i % 3)}" for i in range(24)]
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in a folder of its files; its status, errors and output."""
-    monkeypatch.chdir(tmp_path)
-
-    def one(*words: str) -> tuple[int, str, str]:
-        status = main([*words])
-        printed = capsys.readouterr()
-        return status, printed.err, printed.out
-
-    return one
-
-
-def table(path: str, rows: list[str], encoding: str = "utf-8") -> None:
-    Path(path).write_text("\n".join(rows) + "\n", encoding=encoding)
 
 
 def test_rows_above_a_new_file_are_skipped_by_the_command(run: Run) -> None:
