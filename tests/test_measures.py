@@ -8,9 +8,9 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 21_861,
-    "statements of the tools": 9_627,
+    "statements of the tools": 9_656,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 2_857,
+    "docstring lines behind no door": 2_863,
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 60,
     "import circles": 0,

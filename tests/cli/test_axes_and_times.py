@@ -1,4 +1,4 @@
-"""Tables whose first column is an axis of curves, or names the rows by their times: the note, and its command obeyed."""
+"""Tables whose first column is an axis of curves, or names the rows by their times: what is said, and obeyed."""
 
 from pathlib import Path
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rkhs.data.columns import column_remarks
-from tests.cli.test_commands_to_copy import printed, run as run, table
+from tests.cli.commands import printed, table
 
 NUMBERS = [100_000 + (i * 7919) % 9973 for i in range(38)]
 NUMBERS += NUMBERS[:2]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_commands_to_copy import printed, run as run, table
+from tests.cli.commands import printed, table
 
 SMILES = ["C" * (1 + i % 9) + "O" * (i % 2) for i in range(20)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.cli.test_commands_to_copy import printed, run as run, table
+from tests.cli.commands import printed, table
 
 
 def sales(*footer: str, first: str = "id") -> list[str]:

@@ -210,17 +210,17 @@ def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     """Say before a fit that rows are times of one series; refuse many where each is compared with all others."""
     args = argparse.Namespace(**(_NOT_ASKED | vars(args)))
     _warn_of_long_form(data)
-    asked = args.window or args.transpose
-    times = None if asked or len(data.X) < _LONG else _times(data)
-    found = None if asked else _series_note(data, times) or _order_note(data)
+    if args.window or args.transpose:
+        return
+    times = _times(data)
+    found = _series_note(data, times) or _order_note(data)
     if found is None:
         return
-    message, many = f"{data.source}: {found[0]}", len(data.X) > _MANY_TIMES
-    does = "compares windows" if found[1] else "compares the columns"
-    advice = {} if args.predict else _in_windows(args, data, found[1]) if found[1] else {"transpose": True}
+    message, many = f"{data.source}: {found[0]}", data.n_samples > _MANY_TIMES
+    does, advice = _compared(args, data, found[1])
     if many and times is not None and (args.words[0] == "novelty" or args.robust):
         raise Mendable(message, does, **advice)
-    slow = f"; a fit of {len(data.X)} single rows takes minutes" * many
+    slow = f"; a fit of {data.n_samples} single rows takes minutes" * many
     warn(Note(message + slow, does, **advice))
 
 
@@ -267,10 +267,12 @@ def _varies(codes: list[np.ndarray], kinds: list[int], within: tuple[int, int], 
     return all(len(np.unique(codes[k] * kinds[m] + codes[m])) > 1.1 * kinds[m] for m in within)
 
 
-def _in_windows(args: argparse.Namespace, data: Dataset, length: int) -> dict[str, Any]:
-    """The options that compare windows of this many rows, without columns of texts."""
+def _compared(args: argparse.Namespace, data: Dataset, length: int) -> tuple[str, dict[str, Any]]:
+    """What a command compares instead of rows, windows without columns of texts or the columns, and its options."""
+    if args.predict or not length:
+        return "compares the columns", {} if args.predict else {"transpose": True}
     texts = [name for name, cells in zip(titles_of(data), data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
-    return {"window": length, "drop_columns": texts if args.columns is None else []}
+    return "compares windows", {"window": length, "drop_columns": texts if args.columns is None else []}
 
 
 def _order_note(data: Dataset) -> tuple[str, int] | None:
@@ -321,6 +323,8 @@ def _differences(Z: np.ndarray, lag: int) -> np.ndarray:
 
 def _times(data: Dataset) -> np.ndarray | None:
     """Days of the rows, by columns of dates or by names that are dates."""
+    if data.n_samples < _LONG:
+        return None
     if not data.dates:
         return named_times(data.row_names or ())
     names = list(titles_of(data))
@@ -345,7 +349,7 @@ def _series_note(data: Dataset, times: np.ndarray | None) -> tuple[str, int] | N
         "single rows"
     )
     return (
-        f"the {len(data.X)} rows are times of one long series, {len(data.X) // length} windows of {of}: rows "
+        f"the {data.n_samples} rows are times of one long series, {data.n_samples // length} windows of {of}: rows "
         "next to each other are alike, so errors of left-out rows look too small"
         + (new if data.dates else f"; --window {length} makes an item of each")
     ), length
