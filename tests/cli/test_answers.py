@@ -444,7 +444,7 @@ def test_notes_on_molecules_are_of_their_kernel(tmp_path: Path, monkeypatch, cap
 
 
 def test_rows_in_the_order_of_a_series_are_noted_without_dates(tmp_path: Path, monkeypatch, capsys) -> None:
-    """The note has the command, with the columns of numbers; the same rows in any order get none. Names may be times."""
+    """The note has the command, with the columns of numbers; the same rows in any order get none."""
     monkeypatch.chdir(tmp_path)
     time = np.datetime_as_string(np.datetime64("2024-01-01T00:00") + np.arange(400).astype("timedelta64[h]"))
     flow = np.sin(np.arange(400) * np.pi / 12) + 0.05 * RNG.normal(size=400)
