@@ -42,6 +42,7 @@ _WEEKDAY = re.compile(  # before a date of three parts or with a month in letter
 )
 _ORDINAL = re.compile(r"(?i)(?<=\d)(?:\.|er|º|°)(?= )| de(?= )")  # 3. Februar, 1er mars, 3 de febrero de
 _TIME = re.compile(r"(?s)(.*?)(?:[T ](\d{1,2}:\d\d\S*?)(?: ?([AaPp])\.?[Mm]\.?)?)?")
+_DAY_END = re.compile(r"24(?=:00(?::00)?$)")  # as hours that are named by their ends have it
 _MONTH_NUMBER = re.compile(r"(0?[1-9]|1[0-2])\.(?:19|20)\d\d")  # 03.2019, and 1.2019, which is a decimal one alone
 _EAST_ASIAN = str.maketrans({"年": "-", "月": "-", "日": None})
 _UTC = re.compile(r"(?<!\S)([01]\d|2[0-3])([0-5]\d) ?(?:UTC|GMT|Z)")  # a time alone, as in 0100 UTC
@@ -71,12 +72,13 @@ def _day(text: str, form: str) -> float | None:
     assert match is not None
     day, time = _in_english(match[1].strip()), match[2] or "00:00"[: 5 * len(form)]
     day = day.translate(_EAST_ASIAN).rstrip("-") if day[-1:] in "月日" else day
+    time, ends = _DAY_END.subn("00", time)
     if form == _SHORT and _TWO_DIGITS.fullmatch(day) is None:  # 3.9.13 is a version
         return None
     with suppress(ValueError):
         found = datetime.datetime.strptime(day, form) if day or form else _START
         if found.year in _YEARS:
-            return day_number(datetime.datetime.combine(found, _clock(time, match[3])))
+            return day_number(datetime.datetime.combine(found, _clock(time, match[3]))) + ends
     return None
 
 

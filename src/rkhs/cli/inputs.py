@@ -105,7 +105,8 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
     data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data, args) if getattr(args, "transpose", False) else data
     if getattr(args, "window", None) is not None:
-        data = windows(data, args.window, args.window if args.step is None else args.step, reading_options(args))
+        step = args.window if args.step is None else args.step
+        data = windows(data, args.window, step, reading_options(args), getattr(args, "of_model", None))
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
 

@@ -28,6 +28,7 @@ from rkhs.data.series_files import AXES_NOTE
 from rkhs.data.text import Doubtful, Mendable, Note
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
+_FILLED = 0.1  # share of the cells of a window, and of its length in a row, that may be filled
 T = TypeVar("T")
 
 _TOTAL = re.compile(r"(?i)\W*(?:grand[\s-]|sub-?)?(?:totals?|sums?|summe|gesamt|suma|totale)\W*")
@@ -284,26 +285,35 @@ def _columns_of_texts(data: Dataset, names: Sequence[str], X: np.ndarray) -> lis
     ]
 
 
-def windows(data: Dataset, length: int, step: int, options: dict[str, Any]) -> Dataset:
+def windows(
+    data: Dataset, length: int, step: int, options: dict[str, Any], read: Sequence[str] | None = None
+) -> Dataset:
     """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
-    names, X = _columns_cut(data)
+    names, X = _columns_cut(data, read)
     X, numbers, times = _with_gaps(X, data, options, math.gcd(length, step))
     if len(X) < length + step:
         raise InputError(f"--window and --step must leave at least two windows; got {len(X)} rows; take smaller values")
     starts = np.arange(0, len(X) - length + 1, step)
-    cut = np.lib.stride_tricks.sliding_window_view(X, length, axis=0)[starts].reshape(len(starts), -1)
-    known = np.isfinite(cut).all(axis=1)
+    lacking, cut = (
+        np.lib.stride_tricks.sliding_window_view(cells, length, axis=0)[starts].reshape(len(starts), -1)
+        for cells in (np.isnan(X), _without_short_gaps(X, int(_FILLED * length)))
+    )
+    known = np.isfinite(cut).all(axis=1) & (lacking.mean(axis=1) <= _FILLED)
     ranges = np.array([f"{numbers[i]}-{numbers[i + length - 1]}" for i in starts.tolist()], object)
     labels = ranges if times is None else times[starts]
     if not known.all():
         lost = labels[~known].tolist()
-        why = f"because a cell has no number{'' if times is None else ', or a time is missing or stands twice'}"
-        gone = f"{len(lost)} of {len(starts)} windows left out, {why}: {listed(lost, 10)}"
+        cells = f"cells without a number{'' if times is None else ', and times that are missing or stand twice'}"
+        why = f"for {cells}, in more than a tenth of a window or of its length in a row"
+        gone = f"{len(lost)} of {len(starts)} windows left out {why}: {listed(lost, 10)}"
         if known.sum() < 2:
             _refuse_windows(f"{data.source}: --window must leave at least two windows; got {gone}", cut, names)
         warn(f"{data.source}: {gone}")
+    if (mended := known & lacking.any(axis=1)).any():
+        what = f"{mended.sum()} of {len(starts)} windows lack {lacking[mended].sum()} cells of {cut[mended].size}"
+        warn(Note(f"{data.source}: {what}, which are filled by straight lines between the times before and after"))
     if rest := len(X) - int(starts[-1]) - length:
         warn(Note(f"{data.source}: rows at the end that make no whole window: {rest}"))
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
@@ -319,6 +329,18 @@ def windows(data: Dataset, length: int, step: int, options: dict[str, Any]) -> D
         dates=(),
         row_title=None,
     )
+
+
+def _without_short_gaps(X: np.ndarray, longest: int) -> np.ndarray:
+    """Columns of a series (n, d), with straight lines in gaps of at most so many rows."""
+    filled = X.copy()
+    for column in filled.T:
+        gaps = np.isnan(column)
+        known = np.flatnonzero(~gaps)
+        ends = np.flatnonzero(np.diff(gaps, prepend=False, append=False)).reshape(-1, 2)
+        for start, stop in ends[np.ptp(ends, axis=1) <= longest].tolist() if known.size else ():
+            column[start:stop] = np.interp(np.arange(start, stop), known, column[known])
+    return filled
 
 
 def _with_gaps(
@@ -345,7 +367,8 @@ def _with_gaps(
     clock = days.min() + step * (np.arange(len(full)) - rows[0])
     times = np.char.replace(np.datetime_as_string((clock * 86400.0).round().astype("M8[s]")), "T", " ").astype(object)
     times[at] = texts
-    start = _to_midnight(clock[0], step, whole)
+    ending = any(" 24:00" in text for text in texts)  # a day of hours named by their ends begins after midnight
+    start = _to_midnight(clock[0] - ending * step, step, whole)
     start = start if len(full) - start >= 2 * whole else 0
     if start:
         warn(Note(f"{data.source}: windows begin at {times[start]} by the clock of the file; rows before: {start}"))
@@ -387,17 +410,27 @@ def _steps(days: np.ndarray) -> np.ndarray | None:
     return places if regular and whole and places.max() <= _SPARSE * len(places) else None
 
 
-def _columns_cut(data: Dataset) -> tuple[list[str], np.ndarray]:
-    """Names and numbers of the columns that are cut into windows: all but dates."""
+def _columns_cut(data: Dataset, read: Sequence[str] | None) -> tuple[list[str], np.ndarray]:
+    """Names and numbers of the columns that are cut into windows: all but dates and constants, or those of a model."""
     if data.kind not in ("table", "vectors"):
         raise InputError(f"--window cuts tables of numbers and dates; got {data.kind}; leave it out")
     names = data.column_names or tuple(map(str, data.places or range(data.X.shape[1])))
     kept = [j for j, title in enumerate(titles_of(data)) if title not in data.dates]
+    wanted = [j for j in kept if f"{names[j]}+0" in read] if read else [j for j in kept if not _is_constant(data.X[:, j])]
+    kept, out = (wanted, [names[j] for j in kept if j not in wanted]) if wanted else (kept, [])
+    if out and not read:
+        warn(Note(f"{data.source}: constant, and left out of the windows: {listed([*map(quote, out)])}"))
     titles, X = [names[j] for j in kept], data.X[:, kept]
     if data.kind == "vectors":
         return titles, X
     _refuse_texts(titles, X)
     return titles, as_numbers(X)
+
+
+def _is_constant(cells: np.ndarray) -> bool:
+    """Whether the known cells of a column, of which there are some, are all the same."""
+    known = {cell for cell in cells.tolist() if cell is not None and cell == cell}
+    return len(known) == 1
 
 
 def _refuse_texts(names: list[str], X: np.ndarray) -> None:

@@ -403,7 +403,7 @@ def identifier(X: np.ndarray, names: Sequence[str]) -> str:
 
 def clock(days: Mapping[int, np.ndarray]) -> list[int]:
     """The first column of dates, by position, and one of times of the day next to it if it has none itself."""
-    timed = [j for j, one in days.items() if np.nanmin(one) >= 0.0 and np.nanmax(one) < 1.0]
+    timed = [j for j, one in days.items() if np.nanmin(one) >= 0.0 and np.nanmax(one) <= 1.0]  # 24:00 is 1
     first = sorted(days.keys() - timed, key=[*days].index)[:1]
     whole = [j for j in first if np.nanmax(days[j] % 1.0) == 0.0]
     return first + [k for j in whole for k in (j + 1, j - 1) if k in timed][:1]
