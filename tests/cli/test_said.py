@@ -94,7 +94,7 @@ def test_letters_of_fasta_that_stand_for_no_letter(tmp_path: Path, letters: str,
 @pytest.mark.parametrize("name", ["s.fasta", "s.txt"])
 def test_substrings_with_masked_residues_are_not_counted(tmp_path: Path, name: str) -> None:
     residues = "MKVLSTWYFHIRDENQ"
-    texts = [residues[i:] + "X" * (6 * (i in (2, 9))) + residues[:i][::-1] for i in range(12)]
+    texts = [residues[i:] + "X" * (6 * (i in (2, 9))) + residues[:i][::-1] + "A" * (i % 4) for i in range(12)]
     mark = ">s{}\n" if name.endswith("fasta") else ""
     (tmp_path / name).write_text("".join(f"{mark.format(i)}{text}\n" for i, text in enumerate(texts)))
     data = read_items(tmp_path / name)

@@ -32,7 +32,7 @@ _MONTHS = {
         "Sep": "sep syy set wrz",
         "Oct": "oct lok okt out ott paź paz",
         "Nov": "nov marr lis",
-        "Dec": "dec jou dez déc dic gru",
+        "Dec": "dec jou dez déc dic des gru",
     }.items()
     for start in starts.split()
 }
@@ -51,6 +51,8 @@ _SHORT = "%d.%m.%y"
 _TWO_DIGITS = re.compile(r"(\d\d)\.\d\d\.(\d\d)(?!\d)")
 _YEARS = range(1800, 2200)
 _START = datetime.datetime(1970, 1, 1)
+_BEHIND_A_WORD = re.compile(r"([^\W\d_]{2,}[.:]?) +(\S*\d.*)")  # as in Sold 7 January 2025
+_PARTS = re.compile(r"[^\W_]+")
 
 
 class Day(float):
@@ -118,12 +120,22 @@ def _days(text: str, forms: Sequence[str]) -> dict[str, float]:
 def _readings(texts: Sequence[str]) -> list[set[float]]:
     """The days that each text may be, by the forms that fit all texts if there are such; none if one is no date."""
     common: Sequence[str] = _FORMS
+    texts = _without_word(texts)
     for text in texts:
         if not (found := _days(text, common) or _days(text, _FORMS[:-1])):
             return []
         common = [form for form in common if form in found]
     found_days = [set(_days(text, common or _FORMS[:-1]).values()) for text in texts]
     return found_days if all(found_days) and not _year_first(texts) else []
+
+
+def _without_word(texts: Sequence[str]) -> Sequence[str]:
+    """Texts without the word that all begin with, where three parts of a date at least stand behind it."""
+    match = _BEHIND_A_WORD.fullmatch(texts[0].strip()) if texts else None
+    if match is None or len(_PARTS.findall(match[2])) < 3 or _days(texts[0], _FORMS):
+        return texts
+    same = all(text.strip().startswith(f"{match[1]} ") for text in texts)
+    return [text.strip().removeprefix(match[1]) for text in texts] if same else texts
 
 
 def _year_first(texts: Sequence[str]) -> bool:

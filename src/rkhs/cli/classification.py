@@ -11,7 +11,7 @@ import numpy as np
 
 from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
-from rkhs.cli.build import build_estimator, choose_width, chose_kernel
+from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
@@ -105,11 +105,9 @@ def _defaults(
     width = data.X.shape[1] if data.X.ndim == 2 else _COMPONENTS
     if data.kind != "sequences" or chose_kernel(args):
         return {"n_components": min(_COMPONENTS, width)}, None
-    choice = choose_width(data.items[known], classes)
-    errors = ", ".join(f"{kernel!r} {error:.3f}" for kernel, error in zip(choice.kernels, choice.errors, strict=True))
+    kernel, sentence = choose_for_sequences(data.items[known], classes)
     count = max(_COMPONENTS, min(_MOST_COMPONENTS, data.n_samples // 4))
-    sentence = f"{choice.kernel!r}, chosen by the classes; leave-one-out errors (1: the shares alone): {errors}"
-    return {"n_components": count, "kernel": choice.kernel}, sentence
+    return {"n_components": count, "kernel": kernel}, sentence
 
 
 def _without_rare(y: np.ndarray, least: int) -> np.ndarray:

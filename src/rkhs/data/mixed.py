@@ -96,6 +96,7 @@ def read_mixed(
     raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind in ("text", "date")]
     if raw:  # a column of texts or months may hold numbers alone in a new file
         found = next(open_columns(file, given, *raw))
+    found.read_several([j for j, kind in zip(positions, known, strict=True) if kind in (None, "number")])
     _drop_units(found, positions, known)
     how: dict[str, Any] = {"stray": stray, "missing": given.missing or ()}
     X = np.column_stack([column_values(found, j, kind, **how) for j, kind in zip(positions, known, strict=True)])

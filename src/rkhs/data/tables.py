@@ -24,6 +24,7 @@ from rkhs.data.text import (
     BOTH_MARKS,
     GAPS,
     MIXED,
+    MOST,
     SPACES,
     WEAK,
     Doubtful,
@@ -31,8 +32,10 @@ from rkhs.data.text import (
     Measurements,
     Mendable,
     MixedCells,
+    Note,
     are_smiles,
     beyond_range,
+    first_number,
     grouped_advice,
     grouped_error,
     is_bound,
@@ -40,6 +43,7 @@ from rkhs.data.text import (
     is_grouped_number,
     is_id_name,
     is_measurement,
+    mean_number,
     measurements,
     number_in,
     unescape_formula,
@@ -140,9 +144,14 @@ class Columns:
         """The decimal mark, and the cells that stand for nothing."""
         return (".", ()) if self.layout is None else (self.layout.decimal, self.layout.missing)
 
+    @property
+    def _marks(self) -> tuple[str, str | None]:
+        """The decimal mark, and that between thousands."""
+        return self._spelling[0], None if self.layout is None else self.layout.thousands
+
     def with_unit(self, cells: Sequence[str | None]) -> tuple[list[float], str] | None:
         """Numbers and the unit that cells of this file have in common."""
-        return with_unit(cells, self._spelling[0], None if self.layout is None else self.layout.thousands)
+        return with_unit(cells, *self._marks)
 
     def measured(self, position: int) -> Measurements | None:
         """Numbers with a unit and the few other cells of a column, where other arguments are needed to read it."""
@@ -156,6 +165,25 @@ class Columns:
         """Refuse many numbers with one unit among which a few cells are words: they are no classes."""
         if (found := self.measured(position)) is not None:
             raise FewWords(self.source, self.names[position] if self.names else column_label(None, position), found)
+
+    def read_several(self, positions: Sequence[int]) -> None:
+        """Read cells of two numbers among many of one: the first of a sum, the mean of repeated ones; note it."""
+        for j in positions:
+            cells = self.cells[j].tolist() if self.cells[j].dtype == object else []
+            for read, how in ((first_number, "by their first number"), (mean_number, "by the mean of their numbers")):
+                found = {i: text for i, c in enumerate(cells) if c is not None and (text := read(c, self._spelling[0]))}
+                if found and self._are_numbers([c for i, c in enumerate(cells) if c is not None and i not in found]):
+                    first = next(iter(found))
+                    start = f"{self.source}: {column_label(self.names, j)}: {many(len(found), 'cell is', 'cells are')} read"
+                    warn(Note(f"{start} {how}, such as {quote(cells[first])} as {quote(found[first])}"))
+                    cells = [found.get(i, cell) for i, cell in enumerate(cells)]
+                    self.cells[j] = typed(cells, *self._spelling)
+
+    def _are_numbers(self, cells: list[str]) -> bool:
+        """Whether most cells are numbers, with a unit or without one, or bounds of numbers."""
+        alone = [number_in(cell, self._spelling[0]) is not None or is_bound(cell) for cell in cells]
+        parts = [with_unit([cell], *self._marks) is not None for cell, one in zip(cells, alone, strict=True) if not one]
+        return sum(alone) + sum(parts) >= MOST * len(cells) > 0
 
     def drop_units(self, positions: Sequence[int]) -> None:
         """Read columns of numbers that all have one unit as numbers, and warn of it."""

@@ -37,6 +37,7 @@ _VALUE = re.compile(
     r"[-+]?(?!0\d)\d+(?:[.,]\d+)?|[^\d\s]{0,6}\s*[-+]?\d+[.,]\d+\D*"
 )
 _SIGN = r"[^\s\d_+\-\u2212\u2013\u2014\u00b1<>=\u2264\u2265~\u2248()\[\]{}'’\".,:;/\\|&*#!?@^]"  # of a unit: $, °, ㎡
+_PLUS = re.compile(r"(\d+(?:[.,]\d+)?)\s*\+\s*\d+(?:[.,]\d+)?((?:\s*[^\W\d_+].*)?)")
 _CODE = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?:/\d{4})?-[\dKk]\d?")  # numbers of persons and firms, as 123.456.789-09
 # A number and its unit: kg, %, m2, l/100km.
 _WITH_UNIT = re.compile(
@@ -152,6 +153,20 @@ def number_in(text: str, decimal: str = ".") -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def first_number(text: str, decimal: str) -> str | None:
+    """The first of two numbers with a plus between them, and the unit behind, as in 38+11 m²; None of other cells."""
+    found = _PLUS.fullmatch(text.strip())
+    return None if found is None or number_in(found[1], decimal) is None else f"{found[1]}{found[2]}"
+
+
+def mean_number(text: str, decimal: str) -> str | None:
+    """The mean of several numbers with semicolons between them, as measured ones are repeated; None of other cells."""
+    found = [number_in(part, decimal) for part in text.split(";")]
+    if len(found) < 2 or not all(one is not None and math.isfinite(one) for one in found):
+        return None
+    return f"{sum(filter(None, found)) / len(found):.12g}".replace(".", decimal)
 
 
 def is_gap(text: str | None) -> bool:
