@@ -190,8 +190,10 @@ def test_missing_rows_are_found_by_dates_that_are_left_out(
     lines = hours("2024-01-01T00:00", 240).splitlines(keepends=True)
     Path("old.csv").write_text("".join(lines[:101] + lines[104:]))
     assert main(["novelty", "old.csv", "--window", "24", "--columns", "load", "-o", "n.csv"]) == 0
-    lost = "1 of 10 windows left out for cells without a number, and times that are missing or stand twice, in more than a "
-    assert f"{lost}tenth of a window or of its length in a row: 2024-01-05 00:00\n" in capsys.readouterr().err
+    lost = (
+        "1 of 10 windows left out for cells without a number, and times that are missing or stand twice, in more than"
+    )
+    assert f"{lost} a tenth of a window or of its length in a row: 2024-01-05 00:00\n" in capsys.readouterr().err
 
 
 def long_hours(form: str, zone: str, days: int, first: datetime) -> str:

@@ -123,7 +123,7 @@ def test_columns_that_describe_features_are_left_out_by_the_command_that_is_prin
     command = shlex.split(said.rstrip().splitlines()[-1])[1:]
     assert command[-2:] == ["--drop-columns", "20,21,22,23,Metabolite,Average Mz,Highest Mean"]
     said = run(*command)
-    assert "of 16 rows of area.txt" in said
+    assert "16 rows of area.txt" in said
     assert "skiprows=1); n = t.loc[:, 'Ctrl_00_pos':'QC_15_pos'].select_dtypes" in said
     said = run(*command[:-1], "20,21,22,23,Metabolite")
     assert "may describe the rows of the file, and are read as items: 'Average Mz', 'Highest Mean'" in said

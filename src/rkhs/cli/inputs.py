@@ -246,7 +246,9 @@ def _report_skipped(args: argparse.Namespace, data: Dataset) -> Dataset:
     lost = [bad.row for bad in data.skipped if bad.reason == NOTHING_KNOWN]
     if lost:
         rows = f"row{'' if len(lost) == 1 else 's'} {listed(lost, 10)}"
-        what = f"{len(lost)} with an empty cell in place of a text" if data.kind in OBJECTS else "because no cell is known"
+        what = (
+            f"{len(lost)} with an empty cell in place of a text" if data.kind in OBJECTS else "because no cell is known"
+        )
         warn(f"{data.source}: left out, {what}: {rows}")
     for bad in (bad for bad in data.skipped if bad.row not in lost):
         warn(f"{data.source}: row {bad.row} left out ({bad.reason}): {quote(bad.text)}")

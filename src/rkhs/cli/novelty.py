@@ -109,7 +109,9 @@ class _Found:
         self.far += _far(self._model, scores)
         labels = row_labels(data)
         for i in np.flatnonzero(p <= self._alpha).tolist():
-            self._novel.append(((p[i], -scores[i]), {"row": labels[i], "p": p[i], "score": scores[i]}, data.X[i : i + 1].copy()))
+            self._novel.append(
+                ((p[i], -scores[i]), {"row": labels[i], "p": p[i], "score": scores[i]}, data.X[i : i + 1].copy())
+            )
             self.count += 1
         self._novel.sort(key=itemgetter(0))
         del self._novel[self._most :]
@@ -150,7 +152,9 @@ def _lines(
         why = f"with so few {items}, as it is at least 1/{n} = {1.0 / n:.2g}"
         yield f"no p can be at most {args.alpha:g} {why}; {m} {items} {where} were compared{counted}"
         yield f"the most unusual {items}, although no p can be small with so few, by their scores:"
-        yield from (f"  {row['row']}: score {row['score']:.3g}, p {row['p']:.3g}{_why(row)}" for row in facts["most unusual"])
+        yield from (
+            f"  {row['row']}: score {row['score']:.3g}, p {row['p']:.3g}{_why(row)}" for row in facts["most unusual"]
+        )
     else:
         yield f"{count} of {m} {items} {where} have p of at most {args.alpha:g}; {usual}{counted}"
     if facts["far"]:

@@ -7,6 +7,7 @@ import csv
 import math
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -68,6 +69,7 @@ reading the input:
 --step N  with --window: rows from the start of one item to that of the next (default: those of an item)
 --missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times
 --header {{yes,no}}  whether the first row of a text file holds names (default: look)"""
+_MOST_WORDS, _ALIKE = 8, 3  # words for gaps, and kinds of them, that a message names
 _LISTS = ("--missing", "--columns", "--drop-columns")
 TRACEBACK = """
 --traceback  show where an error arose, for bug reports"""
@@ -188,9 +190,18 @@ def with_command(message: Exception, args: argparse.Namespace) -> str:
     does = [found.does] if (options := _taken(found, args)) else []
     if args.advice:
         does.append(f"does what the {'warning above advises' if len(args.advice) == 1 else 'warnings above advise'}")
+    if len(words := options.get("missing") or []) > _MOST_WORDS:
+        message = f"{message}; --missing names {len(words)} cells that become gaps: {_in_common(words)}"  # type: ignore[assignment]
     ways = [options, *filter(None, [getattr(found, "otherwise", None)])]
     commands = "".join(as_command(with_advice(args, way)) for way in ways)
     return f"{message}; this command {', and '.join(does)}:{commands}" if does else str(message)
+
+
+def _in_common(words: Sequence[str]) -> str:
+    """How many words are alike but for their numbers, with an example of each kind."""
+    kinds = Counter(re.sub(r"\d+(?:[.,]\d+)*", "0", word) for word in words)
+    first = {kind: next(word for word in words if re.sub(r"\d+(?:[.,]\d+)*", "0", word) == kind) for kind in kinds}
+    return ", ".join(f"{count} like {first[kind]!r}" for kind, count in kinds.most_common(_ALIKE))
 
 
 def noted(message: Warning, args: argparse.Namespace) -> str:

@@ -14,8 +14,7 @@ from rkhs import estimators
 from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
 from rkhs.cli.columns import column_sentences, warn_of_series
-from rkhs.cli.inputs import quiet, user_errors
-from rkhs.cli.options import changed
+from rkhs.cli.inputs import changed, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels

@@ -34,6 +34,7 @@ T = TypeVar("T")
 _TOTAL = re.compile(r"(?i)\W*(?:grand[\s-]|sub-?)?(?:totals?|sums?|summe|gesamt|suma|totale)\W*")
 _GAPS = 0.1  # share of the rows of a table that are left out for their gaps where its columns are the items
 _AXIS, _DECADES = 8, 1000.0  # numbers of a column that may be an axis; range of numbers whose logarithm is usual
+PER_MILLION, PER_MILLION_WORDS = "numpy.log2(1 + 1e6 * {})", "logarithms, log2 of 1 + counts per million of the item,"
 _BELOW = 3  # rows at the end of a table, one of which may hold totals
 _SUMS = 0.5  # share of the columns of numbers of a row of totals that are sums
 _OF_GENES = ("Chr", "Start", "End", "Strand", "Length")
@@ -144,9 +145,10 @@ def transposed(data: Dataset, args: argparse.Namespace) -> Dataset:
     names, X = _of_each_name(data, as_numbers(data.X) if data.kind == "table" else data.X)
     read: Sequence[str] | None = getattr(args, "of_model", None)
     kept = _without_gaps(data, names, X, read, filled=getattr(args, "filled", None))
-    notes = (*data.guessed, *_decades(data, args.skip_rows, X)) if read is None else data.guessed
+    if read is None:
+        _note_decades(data, args.skip_rows, X)
     columns = None if names is None else tuple(compress(names, kept.tolist()))
-    found = replace(data, column_names=columns, guessed=notes)
+    found = replace(data, column_names=columns)
     return _turned(found, data.column_names, X[kept].T.copy(), filled=getattr(args, "filled", None))
 
 
@@ -236,26 +238,32 @@ def _without_gaps(
     return ~gaps | many
 
 
-def _decades(data: Dataset, skip_rows: int | None, X: np.ndarray) -> Iterator[str]:
-    """What is said of positive numbers over several decades, as intensities and counts are."""
+def _note_decades(data: Dataset, skip_rows: int | None, X: np.ndarray) -> None:
+    """Note positive numbers over several decades, as intensities and counts are, of items that are columns."""
     values = X[np.isfinite(X)]
     positive = values[values > 0.0]
     if values.min() < 0.0 or positive.max(initial=0.0) <= _DECADES * positive.min(initial=np.inf):
         return
     if values.mean() > 2.0 * np.median(values):
-        source, function = data.source, "log1p" if values.min() == 0.0 else "log2"
-        name = os.path.basename(source).partition(".")[0]
-        items = "" if data.column_names is None else f".loc[:, {data.column_names[0]!r}:{data.column_names[-1]!r}]"
-        above = f", skiprows={skip_rows}" if skip_rows else ""
-        line = (
-            f"import numpy, pandas; t = pandas.read_csv({source!r}, sep=None, engine='python'{above}); "
-            f"n = t{items}.select_dtypes('number').columns; t[n] = numpy.{function}(t[n]); "
-            f"t.to_csv({name + '_log.csv'!r}, index=False)"
-        )
-        yield (
-            f"its numbers run from {positive.min():.3g} to {positive.max():.3g}, as intensities and counts do, whose "
-            f'logarithms are usually read; this writes them to {name}_log.csv:\n\n  python -c "{line}"\n'
-        )
+        log = f"numpy.{'log1p' if values.min() == 0.0 else 'log2'}(t[n])"
+        what, whose = f"from {positive.min():.3g} to {positive.max():.3g}, as intensities", "logarithms"
+        if (values == np.round(values)).all():
+            log, what, whose = PER_MILLION.format("t[n] / t[n].sum()"), "over decades, as counts", PER_MILLION_WORDS
+        said = f"its numbers run {what} do, whose {whose} are usually read"
+        warn(Note(f"{data.source}: {said}; {written(data, skip_rows, log)}"))
+
+
+def written(data: Dataset, skip_rows: int | None, log: str) -> str:
+    """The command of Python that writes logarithms of the columns of a file to another."""
+    source = data.source
+    name = os.path.basename(source).partition(".")[0]
+    items = "" if data.column_names is None else f".loc[:, {data.column_names[0]!r}:{data.column_names[-1]!r}]"
+    above = f", skiprows={skip_rows}" if skip_rows else ""
+    line = (
+        f"import numpy, pandas; t = pandas.read_csv({source!r}, sep=None, engine='python'{above}); "
+        f"n = t{items}.select_dtypes('number').columns; t[n] = {log}; t.to_csv({name + '_log.csv'!r}, index=False)"
+    )
+    return f'this writes them to {name}_log.csv:\n\n  python -c "{line}"\n'
 
 
 def _check_described(data: Dataset) -> None:
@@ -416,7 +424,9 @@ def _columns_cut(data: Dataset, read: Sequence[str] | None) -> tuple[list[str], 
         raise InputError(f"--window cuts tables of numbers and dates; got {data.kind}; leave it out")
     names = data.column_names or tuple(map(str, data.places or range(data.X.shape[1])))
     kept = [j for j, title in enumerate(titles_of(data)) if title not in data.dates]
-    wanted = [j for j in kept if f"{names[j]}+0" in read] if read else [j for j in kept if not _is_constant(data.X[:, j])]
+    wanted = (
+        [j for j in kept if f"{names[j]}+0" in read] if read else [j for j in kept if not _is_constant(data.X[:, j])]
+    )
     kept, out = (wanted, [names[j] for j in kept if j not in wanted]) if wanted else (kept, [])
     if out and not read:
         warn(Note(f"{data.source}: constant, and left out of the windows: {listed([*map(quote, out)])}"))

@@ -7,7 +7,7 @@ import shlex
 import sys
 from functools import cache
 
-from rkhs.cli.options import DROP, ENGINE, INPUT, KERNEL, MODEL, quoted_cells
+from rkhs.cli.options import DROP, ENGINE, INPUT, KERNEL, MODEL, quoted_cells as quoted_cells
 
 _SHARED = re.findall(r"^--([\w-]+) (?:{(\S+)}|(\S+))", KERNEL + DROP + ENGINE + MODEL + INPUT, re.MULTILINE)
 FLAGS = {

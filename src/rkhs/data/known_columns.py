@@ -45,6 +45,7 @@ T = TypeVar("T")
 _OFFSET = re.compile(r"(:\d\d(?:\.\d+)?)\s?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # from UTC, behind a time
 _OF_VALUES = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator|units?)$|[a-z](?-i:Units?)$")
 _BOUNDS = (">", "<", ">=", "<=", ">>", "<<")
+_RELATIONS = frozenset({*_BOUNDS, "=", "~", "\u2264", "\u2265", "\u2248"})
 _MOST_UNITS = 10  # of values
 _CATEGORIES = 20  # texts of a column in which words for gaps may be a category
 
@@ -75,8 +76,10 @@ def _warn_of_neighbours(found: Columns, positions: Sequence[int]) -> None:
     numbers = [np.isfinite(found.cells[j]) for j in positions if found.cells[j].dtype != object]
     known = np.any(numbers, axis=0) & np.ones(len(found.cells[0]), bool)
     for name, cells in zip(found.names or (), found.cells, strict=False):
-        if _OF_VALUES.search(name) and cells.dtype == object:
-            texts = Counter(str(cell).strip("'") for cell in cells[known].tolist() if cell)  # ChEMBL quotes them
+        if cells.dtype != object:
+            continue
+        texts = Counter(str(cell).strip("'") for cell in cells[known].tolist() if cell)  # ChEMBL quotes them
+        if _OF_VALUES.search(name) or _RELATIONS.issuperset(texts):
             _warn_of_texts(f"{found.source}: {column_label([name], 0)} says", name, texts, int(known.sum()))
 
 

@@ -24,7 +24,6 @@ from rkhs.data.text import (
     BOTH_MARKS,
     GAPS,
     MIXED,
-    MOST,
     SPACES,
     WEAK,
     Doubtful,
@@ -35,7 +34,6 @@ from rkhs.data.text import (
     Note,
     are_smiles,
     beyond_range,
-    first_number,
     grouped_advice,
     grouped_error,
     is_bound,
@@ -43,9 +41,9 @@ from rkhs.data.text import (
     is_grouped_number,
     is_id_name,
     is_measurement,
-    mean_number,
     measurements,
     number_in,
+    several_numbers,
     unescape_formula,
     ungrouped,
     with_unit,
@@ -60,8 +58,7 @@ _OF_TEXTS = (
     "; index_column= is for row names, smiles_column= for molecules, delimiter= if the cells were not split, "
     "decimal=',' for decimal commas"
 )
-_FEW_COLUMNS = 2  # of which a warning each is no flood
-_MOST_LISTED = 6  # odd texts that a message names, ready to copy
+_FEW_COLUMNS, _MOST_LISTED = 2, 6  # of which a warning each is no flood; odd texts that a message names to copy
 Column = np.ndarray  # numbers with NaN for gaps, or an array of objects: texts, and None for gaps
 
 
@@ -155,10 +152,9 @@ class Columns:
 
     def measured(self, position: int) -> Measurements | None:
         """Numbers with a unit and the few other cells of a column, where other arguments are needed to read it."""
-        cells, thousands = self.cells[position], None if self.layout is None else self.layout.thousands
+        cells = self.cells[position]
         texts = [cell for cell in cells.tolist() if cell is not None] if cells.dtype == object else []
-        commas = self.layout is not None and self.layout.delimiter != ","
-        found = measurements(texts, self._spelling[0], thousands, commas=commas)
+        found = measurements(texts, *self._marks, commas=self.layout is not None and self.layout.delimiter != ",")
         return found if found is not None and (found.others or found.marks) else None
 
     def refuse_few_words(self, position: int) -> None:
@@ -167,23 +163,11 @@ class Columns:
             raise FewWords(self.source, self.names[position] if self.names else column_label(None, position), found)
 
     def read_several(self, positions: Sequence[int]) -> None:
-        """Read cells of two numbers among many of one: the first of a sum, the mean of repeated ones; note it."""
-        for j in positions:
-            cells = self.cells[j].tolist() if self.cells[j].dtype == object else []
-            for read, how in ((first_number, "by their first number"), (mean_number, "by the mean of their numbers")):
-                found = {i: text for i, c in enumerate(cells) if c is not None and (text := read(c, self._spelling[0]))}
-                if found and self._are_numbers([c for i, c in enumerate(cells) if c is not None and i not in found]):
-                    first = next(iter(found))
-                    start = f"{self.source}: {column_label(self.names, j)}: {many(len(found), 'cell is', 'cells are')} read"
-                    warn(Note(f"{start} {how}, such as {quote(cells[first])} as {quote(found[first])}"))
-                    cells = [found.get(i, cell) for i, cell in enumerate(cells)]
-                    self.cells[j] = typed(cells, *self._spelling)
-
-    def _are_numbers(self, cells: list[str]) -> bool:
-        """Whether most cells are numbers, with a unit or without one, or bounds of numbers."""
-        alone = [number_in(cell, self._spelling[0]) is not None or is_bound(cell) for cell in cells]
-        parts = [with_unit([cell], *self._marks) is not None for cell, one in zip(cells, alone, strict=True) if not one]
-        return sum(alone) + sum(parts) >= MOST * len(cells) > 0
+        """Read cells of several numbers among many of one, and note it."""
+        for j in (j for j in positions if self.cells[j].dtype == object):
+            for what, cells in several_numbers(self.cells[j].tolist(), *self._marks):
+                warn(Note(f"{self.source}: {column_label(self.names, j)}: {what}"))
+                self.cells[j] = typed(cells, *self._spelling)
 
     def drop_units(self, positions: Sequence[int]) -> None:
         """Read columns of numbers that all have one unit as numbers, and warn of it."""
@@ -191,8 +175,8 @@ class Columns:
             found = self.with_unit(self.cells[j].tolist()) if self.cells[j].dtype == object else None
             if found is not None and not are_dates([*filter(None, self.cells[j].tolist())]):  # as 0100 UTC is
                 self.cells[j] = np.array(found[0])
-                label = column_label(self.names, j)
-                warn(f"{self.source}: {label} is read as numbers in {found[1]!r}, the unit of all its cells")
+                what = f"{column_label(self.names, j)} is read as numbers in {found[1]!r}"
+                warn(f"{self.source}: {what}, the unit of all its cells")
 
     def warn_of_left_out(self, positions: Iterable[int], missing: Iterable[str] | None) -> None:
         """Warn of bounds that are gaps by name, among values to be predicted."""
@@ -338,10 +322,11 @@ class Columns:
             found = day_numbers(texts)
         except InputError as error:
             raise InputError(f"{self.source}: {column_label(self.names, position)}: {error}") from error
-        if found is not None:
-            self._warn_of_spellings(texts, found, position)
-        number = {} if found is None else dict(zip(texts, map(Day, found), strict=True))
-        return None if found is None else np.array([number.get(cell) for cell in cells], dtype=object)
+        if found is None:
+            return None
+        self._warn_of_spellings(texts, found, position)
+        number = dict(zip(texts, map(Day, found), strict=True))
+        return np.array([number.get(cell) for cell in cells], dtype=object)
 
     def _warn_of_spellings(self, texts: Sequence[str], days: Sequence[float], position: int) -> None:
         """Say how dates in several spellings are read."""
@@ -413,7 +398,7 @@ class Columns:
         empty = self._counted_gaps(gaps)
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
         texts = _OF_TEXTS if others else ""
-        names: Sequence[str | int] = self.names or range(self.width)
+        names: Any = self.names or range(self.width)
         raise MixedCells(
             f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}{units}",
             f"{advice}, or leave columns out with drop_columns=[...]{texts}",

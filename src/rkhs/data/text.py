@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rkhs._core.errors import InputError, quote
@@ -167,6 +167,24 @@ def mean_number(text: str, decimal: str) -> str | None:
     if len(found) < 2 or not all(one is not None and math.isfinite(one) for one in found):
         return None
     return f"{sum(filter(None, found)) / len(found):.12g}".replace(".", decimal)
+
+
+def several_numbers(
+    cells: list[str | None], decimal: str, thousands: str | None
+) -> Iterator[tuple[str, list[str | None]]]:
+    """How cells of several numbers among many of one are read, and all cells as they are read."""
+    for read, how in ((first_number, "the first of their numbers alone"), (mean_number, "the mean of their numbers")):
+        found = {i: text for i, cell in enumerate(cells) if cell is not None and (text := read(cell, decimal))}
+        others = [cell for i, cell in enumerate(cells) if cell is not None and i not in found] if found else []
+        numbers = sum(
+            number_in(cell, decimal) is not None or is_bound(cell) or _measured(cell, decimal, thousands) is not None
+            for cell in others
+        )
+        if len(others) > len(found) > 0 and numbers >= MOST * len(others):
+            (i, first), verb = next(iter(found.items())), "cell is" if len(found) == 1 else "cells are"
+            what = f"{len(found)} {verb} read by {how}, such as {quote(cells[i])} as {quote(first)}"
+            cells = [found.get(i, cell) for i, cell in enumerate(cells)]
+            yield what, cells
 
 
 def is_gap(text: str | None) -> bool:

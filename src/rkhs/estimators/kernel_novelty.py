@@ -212,9 +212,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         """
         return self._judged(X, diag=diag)[0]
 
-    def _judged(
-        self, X: Any, *, diag: ArrayLike | None = None, among: bool = False
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _judged(self, X: Any, *, diag: ArrayLike | None = None, among: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """:meth:`p_values` and posterior variances of items, shape (m,) each, in one pass; ``among``: of all the rows.
 
         The p of one of the n training rows is its rank among these, at least ``1 / n``, not that of a new row.

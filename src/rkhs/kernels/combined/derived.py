@@ -127,7 +127,9 @@ class GaussianOf(Derived):
         resolved = super().resolve(X, weights)
         assert isinstance(resolved, GaussianOf)
         if isinstance(self.gamma, str) and self.gamma.endswith("median"):
-            gamma = read_rule(self.gamma, "GaussianOf.gamma")[0] * median_bandwidth(_distances(resolved.base, X), weights)
+            gamma = read_rule(self.gamma, "GaussianOf.gamma")[0] * median_bandwidth(
+                _distances(resolved.base, X), weights
+            )
             _warn_of_cancellation(resolved.base, X, gamma)
             return GaussianOf(resolved.base, gamma)
         check_number(self.gamma, "GaussianOf.gamma", above=0.0, names=("median",))
