@@ -184,10 +184,12 @@ def test_classes_of_a_gram_matrix_are_found_by_the_names_of_its_rows(folder: Pat
     pandas.Series(LABELS[:20], names[:20], name="churn")[::-1].to_csv("classes.csv")
     assert main(["fit", "K.csv", "--gram", "--labels", "classes.csv", *FAST]) == 0
     assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
+    model, new = load_classifier("m.rkhs"), K.iloc[20:, :20]
+    assert [row["churn"] for row in table("p.csv")] == model.predict(new).tolist()
     head = SmoothClassifier().fit(rkhs.load("m.rkhs").codes_, LABELS[:20])
-    assert [row["churn"] for row in table("p.csv")] == head.predict(
-        rkhs.load("m.rkhs").transform(K.to_numpy()[20:, :20])
-    ).tolist()
+    assert model.predict(new).tolist() == head.predict(rkhs.load("m.rkhs").transform(new)).tolist()
+    with pytest.raises(ValueError, match="same order"):  # kernel values with other training items than their column says
+        model.predict(new.iloc[:, ::-1])
 
 
 def test_the_error_of_an_accuracy_is_that_of_its_parts_where_these_differ_more() -> None:
