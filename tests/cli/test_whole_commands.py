@@ -1,0 +1,65 @@
+"""Messages that print a whole command say what each flag in it does that the user did not type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rkhs.data import read_table
+from rkhs.data.known_columns import read_column
+from tests.cli.commands import printed, table
+
+MONTHS = "Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık".split()
+
+
+def cars(n: int = 48) -> list[str]:
+    """Cars with kilometres in one unit, some prices in another, and days in Turkish."""
+    km, price = [f"{i * i % 90 + 1}.{i % 10}00 km" for i in range(n)], [f"{i % 37 + 3}.{i % 7}50 TL" for i in range(n)]
+    km[5], price[7], price[11] = "0", "1.250 EUR", "ask"
+    days = [f"{i % 28 + 1:02d} {MONTHS[i % 12]} 2024" for i in range(n)]
+    return ["km;price;day", *map(";".join, zip(km, price, days, strict=True))]
+
+
+def test_gaps_of_another_column_are_named_and_dates_are_kept(run) -> None:
+    """The message is about the first column; the command takes cells of the second one as gaps."""
+    table("a.csv", cars())
+    status, said, _ = run("novelty", "a.csv")
+    assert status == 2
+    assert "takes '1.250 EUR', 'ask' as gaps, which are no numbers in the unit of their column (--missing)" in said
+    assert "keeps texts and gaps (--mixed)" in said
+    words = ["novelty", "a.csv", "--thousands", ".", "--missing", "1.250 EUR,ask", "--mixed"]
+    assert printed(said) == words  # 0 is a number in any unit, and the days are read
+    assert run(*words)[0] == 0
+
+
+def test_an_address_names_the_rows_and_other_lone_texts_are_said_to_go(run) -> None:
+    rows = [f"{i % 7};ann{i}@example.com;{'ab'[i % 2]};{i}-{i * i}" for i in range(24)]
+    table("a.csv", ["visits;Email;kind;phone", *rows])
+    status, said, _ = run("novelty", "a.csv")
+    assert status == 2
+    assert "--index-column Email names the rows by it" in said
+    assert "--drop-columns leaves out 'phone', whose texts hardly repeat" in said
+    assert {"--index-column", "Email", "--drop-columns", "phone", "--mixed"} <= {*printed(said)}
+    status, said, out = run(*printed(said), "-o", "n.csv")
+    assert status == 0
+    assert "ann3@example.com" in Path("n.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("unit", ["", " mg"])
+def test_approximate_numbers_are_numbers_and_counted(tmp_path: Path, unit: str) -> None:
+    cells = ["ca. 1.78", "~1.5", "\u2248 2", "approx. 3", "circa 2.5", "4"]
+    file = tmp_path / "a.csv"
+    file.write_text("x,dose\n" + "".join(f"{i},{cell}{unit}\n" for i, cell in enumerate(cells)), encoding="utf-8")
+    with pytest.warns() as caught:
+        found = read_column(file, "dose", argument="target")
+    np.testing.assert_array_equal(found, [1.78, 1.5, 2.0, 3.0, 2.5, 4.0])
+    sentence = f"column 'dose': cells of approximate numbers, such as 'ca. 1.78{unit}', are read as their numbers: 5"
+    assert sentence in str(caught[0].message)
+
+
+def test_names_that_begin_like_approximate_numbers_are_texts(tmp_path: Path) -> None:
+    """A mutation, a home directory and an amount in words."""
+    (tmp_path / "a.csv").write_text("id,x\nc.35delG,1\n~user1,2\nca. 3 to 4,3\n", encoding="utf-8")
+    assert read_table(tmp_path / "a.csv").row_names == ("c.35delG", "~user1", "ca. 3 to 4")
