@@ -63,3 +63,20 @@ def test_names_that_begin_like_approximate_numbers_are_texts(tmp_path: Path) -> 
     """A mutation, a home directory and an amount in words."""
     (tmp_path / "a.csv").write_text("id,x\nc.35delG,1\n~user1,2\nca. 3 to 4,3\n", encoding="utf-8")
     assert read_table(tmp_path / "a.csv").row_names == ("c.35delG", "~user1", "ca. 3 to 4")
+
+
+@pytest.mark.parametrize(
+    ("words", "flag"),
+    [(["fit", "-o", "m.rkhs"], "--predict"), (["report"], "--predict"), (["map", "-o", "m.png"], "--color"), (["compare"], "--predict")],
+)
+def test_labels_without_a_column_print_the_command_for_the_likely_one(run, words: list[str], flag: str) -> None:
+    """Texts that repeat before numbers; names of rows are no such column."""
+    table("a.csv", ["id,x,y", *(f"p{i},{i * i % 17},{i % 5}" for i in range(24))])
+    table("b.csv", ["id,age,sex", *(f"p{i},{20 + i},{'mf'[i % 2]}" for i in range(24))], "cp1252")
+    command = [words[0], "a.csv", *words[1:], "--labels", "b.csv"]
+    status, said, _ = run(*command)
+    assert status == 2
+    assert f"--labels needs {flag} COLUMN; b.csv has the columns 'age', 'sex'" in said
+    assert printed(said) == [*command, flag, "sex"]
+    if words[0] == "map":
+        assert run(*printed(said))[0] == 0
