@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rkhs.cli import columns
 from rkhs.data import read_table
 from rkhs.data.known_columns import read_column
 from tests.cli.commands import printed, table
@@ -67,7 +68,12 @@ def test_names_that_begin_like_approximate_numbers_are_texts(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("words", "flag"),
-    [(["fit", "-o", "m.rkhs"], "--predict"), (["report"], "--predict"), (["map", "-o", "m.png"], "--color"), (["compare"], "--predict")],
+    [
+        (["fit", "-o", "m.rkhs"], "--predict"),
+        (["report"], "--predict"),
+        (["map", "-o", "m.png"], "--color"),
+        (["compare"], "--predict"),
+    ],
 )
 def test_labels_without_a_column_print_the_command_for_the_likely_one(run, words: list[str], flag: str) -> None:
     """Texts that repeat before numbers; names of rows are no such column."""
@@ -80,3 +86,57 @@ def test_labels_without_a_column_print_the_command_for_the_likely_one(run, words
     assert printed(said) == [*command, flag, "sex"]
     if words[0] == "map":
         assert run(*printed(said))[0] == 0
+
+
+def long_form(n: int) -> None:
+    cells = [(f"p{i}", f"prot{j}", j, (i * 7 + j * 3) % 11 + 0.5) for i in range(n // 10) for j in range(10)]
+    table("npx.csv", ["Person,Protein,LOD,NPX", *(",".join(map(str, row)) for row in cells)])
+
+
+def test_many_rows_in_long_form_are_refused_before_a_long_fit(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few are noted; the command says that rows are items; a first column that names rows hides nothing."""
+    monkeypatch.setattr(columns, "_SLOW", 210)
+    long_form(220)
+    words = ["fit", "npx.csv", "-o", "m.rkhs", "--mixed"]
+    for more in ([], ["--index-column", "Person"]):
+        status, said, _ = run(*words, *more)
+        assert status == 2
+        assert "a row of each Person is made by pandas.read_csv('npx.csv'" in said
+        assert "this command takes each row for an item:" in said
+        assert printed(said) == [*words, *more, "--window", "1"]
+    status, said, _ = run(*printed(said))
+    assert (status, "long form" in said) == (0, False)
+    assert run("transform", "m.rkhs", "npx.csv", "-o", "c.csv")[0] == 0
+    long_form(200)
+    assert run(*words, "--plan")[0] == 0
+    status, said, _ = run(*words)
+    assert (status, "a table in long form" in said) == (0, True)
+
+
+@pytest.mark.parametrize("spectra", [True, False])
+def test_many_rows_of_a_series_are_refused_with_two_commands(
+    run, monkeypatch: pytest.MonkeyPatch, spectra: bool
+) -> None:
+    """Windows, or columns that are curves; and the rows as they are, where a person knows better."""
+    monkeypatch.setattr(columns, "_SLOW", 250)
+    t, more = np.arange(260.0), ["--transpose"] if spectra else ["--window", "20"]
+    curves = (
+        [np.exp(-(((t - 100 - j % 3) / 30.0) ** 2)) for j in range(24)]
+        if spectra
+        else [np.sin(t * np.pi / 10.0), np.cos(t * np.pi / 10.0)]
+    )
+    table(
+        "a.csv",
+        [
+            ",".join(["t", *(f"s{j}" for j in range(len(curves)))]),
+            *(",".join(f"{c:.4f}" for c in row) for row in zip(t, *curves, strict=True)),
+        ],
+    )
+    status, said, _ = run("map", "a.csv", "-o", "m.png")
+    assert status == 2
+    assert "the second one takes each row for an item:" in said
+    first, second = said.rpartition("\n\n")[0], said
+    assert printed(second) == ["map", "a.csv", "-o", "m.png", "--window", "1"]
+    assert printed(first)[4:] == more
+    status, said, _ = run("fit", "a.csv", "-o", "m.rkhs", "--predict", "s0")
+    assert status == 0  # rows of a series are what is predicted

@@ -93,7 +93,9 @@ def corrected(args: argparse.Namespace, path: str, options: dict[str, Any], what
         what = f"{what}; --index-column {shlex.quote(named)} names the rows by it, and takes names that repeat"
     if dropped:
         names = listed([*map(quote, dropped)])
-        what = f"{what}; --drop-columns leaves out {names}, whose texts hardly repeat, are very many, or look like numbers"
+        what = (
+            f"{what}; --drop-columns leaves out {names}, whose texts hardly repeat, are very many, or look like numbers"
+        )
     mixed = "--mixed" not in args.words and not getattr(args, "transpose", False)
     return Mendable(what, **advice, mixed=mixed, index_column=named, drop_columns=[*dropped])
 

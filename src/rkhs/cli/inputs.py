@@ -113,7 +113,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
 
 
 def refuse_lone_labels(args: argparse.Namespace, flag: str) -> None:
-    """Refuse ``--labels`` without a column, with the command for that of the fewest texts, which repeat, or else of numbers."""
+    """Refuse ``--labels`` without a column, with the command for that of the fewest texts, or of numbers."""
     if args.labels is None:
         return
     with quiet():

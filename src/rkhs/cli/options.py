@@ -64,7 +64,7 @@ reading the input:
 --records CODE  read the rows whose first cell this is, of a text file with several kinds of rows
 --transpose  rows of the file are columns of the table, as genes in rows; its columns are the items. With arrays of
     series: their last axis is time
---window N  cut one long series, a row a time, into items of N rows that follow each other
+--window N  cut one long series, a row a time, into items of N rows that follow each other; 1: each row is an item
 --step N  with --window: rows from the start of one item to that of the next (default: those of an item)
 --missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times
 --header {{yes,no}}  whether the first row of a text file holds names (default: look)"""

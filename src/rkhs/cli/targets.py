@@ -15,7 +15,15 @@ import numpy as np
 
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import check_readable
-from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, refuse_lone_labels, titles_of, with_words_as_gaps
+from rkhs.cli.inputs import (
+    named_columns,
+    quiet,
+    read_input,
+    reading_options,
+    refuse_lone_labels,
+    titles_of,
+    with_words_as_gaps,
+)
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import as_command, changed, with_advice
 from rkhs.data import Dataset, read_mixed
