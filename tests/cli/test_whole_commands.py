@@ -140,3 +140,19 @@ def test_many_rows_of_a_series_are_refused_with_two_commands(
     assert printed(first)[4:] == more
     status, said, _ = run("fit", "a.csv", "-o", "m.rkhs", "--predict", "s0")
     assert status == 0  # rows of a series are what is predicted
+
+
+def test_spectra_in_columns_are_curves(run) -> None:
+    """The axis falls, as wavenumbers do; a new file is read as that of the fit was."""
+    t = np.arange(400.0, 300.0, -2.5)
+    spectra = [np.exp(-(((t - 340.0 - i) / 9.0) ** 2)) for i in range(14)]
+    rows = [",".join(f"{cell:.5g}" for cell in row) for row in zip(t, *spectra, strict=True)]
+    table("a.csv", [",".join(["cm-1", *(f"s{i}" for i in range(14))]), *rows])
+    status, said, _ = run("fit", "a.csv", "--kind", "curves", "-o", "m.rkhs")
+    assert "this command reads each column as a curve over the first one:" in said
+    assert printed(said) == ["fit", "a.csv", "--kind", "curves", "-o", "m.rkhs", "--transpose"]
+    status, said, out = run(*printed(said))
+    assert status == 0, said
+    assert "14 curves at 40 times" in out
+    assert run("transform", "m.rkhs", "a.csv", "-o", "c.csv")[0] == 0
+    assert Path("c.csv").read_text(encoding="utf-8").splitlines()[1].startswith("s0,")

@@ -13,6 +13,7 @@ from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.options import mended, united
 from rkhs.data import Dataset, read_items
 from rkhs.data.columns import identifier
+from rkhs.data.curves import as_curves as as_curves
 from rkhs.data.dataset import listed
 from rkhs.data.known_columns import read_by_guess as read_by_guess, reading_advice as reading_advice
 from rkhs.data.mixed import MOST_TEXTS, OF_MIXED, read_mixed

@@ -17,6 +17,7 @@ import numpy as np
 from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote, warn
 from rkhs.cli.corrections import (
+    as_curves,
     in_one_command,
     quiet as quiet,
     read_by_guess,
@@ -102,10 +103,12 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
     gram = getattr(args, "gram", False)
     if gram is True and getattr(args, "kernel", None) is not None:
         raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
-    data = _read_all(args, path, gram)
+    turned = args.kind == "curves" and getattr(args, "transpose", False)  # a table until it is transposed
+    data = _read_all(changed(args, kind=None) if turned else args, path, gram)
     warn_of_identifiers(args, data)
     data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data, args) if getattr(args, "transpose", False) else data
+    data = as_curves(data) if turned else data
     if getattr(args, "window", None) is not None:
         data = windows(data, args.window, args.window if args.step is None else args.step, reading_options(args))
     out = getattr(args, "leave_out", None)
