@@ -156,6 +156,8 @@ def test_none_is_a_class_where_it_is_frequent(folder: Path, capsys: pytest.Captu
     said = capsys.readouterr()
     assert "predicts defect: leak (7), crack (6), none (5)" in said.out
     assert "'defect': 5 cells 'none' are read as a class; --missing none takes them as gaps" in said.err
+    if end == "parquet":
+        return  # what follows is of the words alone
     assert main([*fit, "--missing", "none"]) == 0
     said = capsys.readouterr()
     assert "leak (7), crack (6); 5 of 18 rows have no class" in said.out
