@@ -42,15 +42,20 @@ def default_kernel(data: Dataset) -> kernels.Kernel | str | None:
     if data.kind == "molecules":
         return kernels.MinMax() if data.X.dtype.itemsize > 1 else kernels.Tanimoto()
     if data.kind == "sequences":
-        found, masked = {*"".join(data.X)}, {*masked_letters(data.X.tolist())}
-        alphabet = "".join(sorted({*ascii_uppercase, *found} - masked))
-        options = {"alphabet": alphabet, "unknown": "skip"} if found & masked else {}
-        lengths = np.unique([*map(len, data.X)], return_counts=True)
-        alike = _are_short(data.X) and lengths[1].max() >= _ONE_LENGTH * len(data.X)
-        return kernels.Positions(**options) if alike else kernels.Spectrum(**options)
+        return _of_sequences(data)
     if data.kind == "texts":
         return kernels.Spectrum(1, tokens="words")
     return {"gram": "precomputed", "spectra": "mass_spectrum"}.get(data.kind)
+
+
+def _of_sequences(data: Dataset) -> kernels.Kernel:
+    """Places of short sequences of one length, else substrings; none with a masked letter."""
+    found, masked = {*"".join(data.X)}, {*masked_letters(data.X.tolist())}
+    alphabet = "".join(sorted({*ascii_uppercase, *found} - masked))
+    options: dict[str, Any] = {"alphabet": alphabet, "unknown": "skip"} if found & masked else {}
+    lengths = np.unique([*map(len, data.X)], return_counts=True)
+    alike = _are_short(data.X) and lengths[1].max() >= _ONE_LENGTH * len(data.X)
+    return kernels.Positions(**options) if alike else kernels.Spectrum(**options)
 
 
 def as_kernel_reads(data: Dataset, kernel: Any) -> Dataset:

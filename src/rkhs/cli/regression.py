@@ -75,7 +75,9 @@ def fit_regressor(args: argparse.Namespace) -> None:
     known = {"columns": names, "places left out": dropped_positions(args, data)}
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
     write_model(args.output, model.estimator_, data, args, predict=known)
-    print_result(args, facts, [*_summary(facts, named_rows(data)), *of_columns, f"model: {args.output}"])
+    first, *lines = _summary(facts, named_rows(data))
+    lines = [first, *([f"kernel: {choice}"] if choice else []), *lines]
+    print_result(args, facts, [*lines, *of_columns, f"model: {args.output}"])
 
 
 def _with_kernel(args: argparse.Namespace, data: Dataset, Y: np.ndarray) -> tuple[argparse.Namespace, str | None]:
@@ -291,7 +293,6 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
     lines = [
         f"{facts['class']}: {facts['input']['items']} items, predicts {few(facts['predicts'])} "
         f"({facts['seconds']:.1f} s){gaps}",
-        *([f"kernel: {facts['kernel choice']}"] if facts["kernel choice"] else []),
         f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {kernel}{centred}",
         f"held-out error: {readable(facts['held-out error'])} +- {readable(facts['standard error'], 2)} "
         f"({facts['measure']}, {folds}){explained}; the mean in place of a model: "

@@ -249,8 +249,8 @@ def _note_decades(data: Dataset, skip_rows: int | None, X: np.ndarray) -> None:
         what, whose = f"from {positive.min():.3g} to {positive.max():.3g}, as intensities", "logarithms"
         if (values == np.round(values)).all():
             log, what, whose = PER_MILLION.format("t[n] / t[n].sum()"), "over decades, as counts", PER_MILLION_WORDS
-        said = f"its numbers run {what} do, whose {whose} are usually read"
-        warn(Note(f"{data.source}: {said}; {written(data, skip_rows, log)}"))
+        what = f"its numbers run {what} do, whose {whose} are usually read"
+        warn(Note(f"{data.source}: {what}; {written(data, skip_rows, log)}"))
 
 
 def written(data: Dataset, skip_rows: int | None, log: str) -> str:
@@ -304,10 +304,7 @@ def windows(
     if len(X) < length + step:
         raise InputError(f"--window and --step must leave at least two windows; got {len(X)} rows; take smaller values")
     starts = np.arange(0, len(X) - length + 1, step)
-    lacking, cut = (
-        np.lib.stride_tricks.sliding_window_view(cells, length, axis=0)[starts].reshape(len(starts), -1)
-        for cells in (np.isnan(X), _without_short_gaps(X, int(_FILLED * length)))
-    )
+    lacking, cut = _cut(X, starts, length)
     known = np.isfinite(cut).all(axis=1) & (lacking.mean(axis=1) <= _FILLED)
     ranges = np.array([f"{numbers[i]}-{numbers[i + length - 1]}" for i in starts.tolist()], object)
     labels = ranges if times is None else times[starts]
@@ -319,9 +316,7 @@ def windows(
         if known.sum() < 2:
             _refuse_windows(f"{data.source}: --window must leave at least two windows; got {gone}", cut, names)
         warn(f"{data.source}: {gone}")
-    if (mended := known & lacking.any(axis=1)).any():
-        what = f"{mended.sum()} of {len(starts)} windows lack {lacking[mended].sum()} cells of {cut[mended].size}"
-        warn(Note(f"{data.source}: {what}, which are filled by straight lines between the times before and after"))
+    _note_filled(data, lacking, known)
     if rest := len(X) - int(starts[-1]) - length:
         warn(Note(f"{data.source}: rows at the end that make no whole window: {rest}"))
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
@@ -337,6 +332,20 @@ def windows(
         dates=(),
         row_title=None,
     )
+
+
+def _cut(X: np.ndarray, starts: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cells that windows lack, and the windows with straight lines in short gaps, (w, d length) each."""
+    both = np.isnan(X), _without_short_gaps(X, int(_FILLED * length))
+    lacking, cut = (np.lib.stride_tricks.sliding_window_view(cells, length, axis=0)[starts] for cells in both)
+    return lacking.reshape(len(starts), -1), cut.reshape(len(starts), -1)
+
+
+def _note_filled(data: Dataset, lacking: np.ndarray, known: np.ndarray) -> None:
+    """Count the cells of windows that were filled."""
+    if (mended := known & lacking.any(axis=1)).any():
+        what = f"{mended.sum()} of {len(known)} windows lack {lacking[mended].sum()} cells of {lacking[mended].size}"
+        warn(Note(f"{data.source}: {what}, which are filled by straight lines between the times before and after"))
 
 
 def _without_short_gaps(X: np.ndarray, longest: int) -> np.ndarray:
@@ -375,7 +384,7 @@ def _with_gaps(
     clock = days.min() + step * (np.arange(len(full)) - rows[0])
     times = np.char.replace(np.datetime_as_string((clock * 86400.0).round().astype("M8[s]")), "T", " ").astype(object)
     times[at] = texts
-    ending = any(" 24:00" in text for text in texts)  # a day of hours named by their ends begins after midnight
+    ending = " 24:00" in " ".join(texts)  # a day of hours named by their ends begins after midnight
     start = _to_midnight(clock[0] - ending * step, step, whole)
     start = start if len(full) - start >= 2 * whole else 0
     if start:
@@ -423,13 +432,11 @@ def _columns_cut(data: Dataset, read: Sequence[str] | None) -> tuple[list[str], 
     if data.kind not in ("table", "vectors"):
         raise InputError(f"--window cuts tables of numbers and dates; got {data.kind}; leave it out")
     names = data.column_names or tuple(map(str, data.places or range(data.X.shape[1])))
-    kept = [j for j, title in enumerate(titles_of(data)) if title not in data.dates]
-    wanted = (
-        [j for j in kept if f"{names[j]}+0" in read] if read else [j for j in kept if not _is_constant(data.X[:, j])]
-    )
-    kept, out = (wanted, [names[j] for j in kept if j not in wanted]) if wanted else (kept, [])
-    if out and not read:
-        warn(Note(f"{data.source}: constant, and left out of the windows: {listed([*map(quote, out)])}"))
+    kept = np.flatnonzero([title not in data.dates for title in titles_of(data)]).tolist()
+    if read:
+        kept = np.flatnonzero(np.isin([f"{name}+0" for name in names], read)).tolist() or kept
+    else:
+        kept = _without_constants(data, names, kept)
     titles, X = [names[j] for j in kept], data.X[:, kept]
     if data.kind == "vectors":
         return titles, X
@@ -437,10 +444,15 @@ def _columns_cut(data: Dataset, read: Sequence[str] | None) -> tuple[list[str], 
     return titles, as_numbers(X)
 
 
-def _is_constant(cells: np.ndarray) -> bool:
-    """Whether the known cells of a column, of which there are some, are all the same."""
-    known = {cell for cell in cells.tolist() if cell is not None and cell == cell}
-    return len(known) == 1
+def _without_constants(data: Dataset, names: Sequence[str], positions: list[int]) -> list[int]:
+    """Columns whose known cells differ, or that have none, with a note of the others; all where none is left."""
+    import pandas
+
+    constant = [*compress(positions, (pandas.DataFrame(data.X[:, positions]).nunique() == 1).tolist())]
+    if not 0 < len(constant) < len(positions):
+        return positions
+    warn(Note(f"{data.source}: constant, and left out of the windows: {listed([quote(names[j]) for j in constant])}"))
+    return [j for j in positions if j not in constant]
 
 
 def _refuse_texts(names: list[str], X: np.ndarray) -> None:

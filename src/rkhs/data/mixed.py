@@ -96,7 +96,6 @@ def read_mixed(
     raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind in ("text", "date")]
     if raw:  # a column of texts or months may hold numbers alone in a new file
         found = next(open_columns(file, given, *raw))
-    found.read_several([j for j, kind in zip(positions, known, strict=True) if kind in (None, "number")])
     _drop_units(found, positions, known)
     how: dict[str, Any] = {"stray": stray, "missing": given.missing or ()}
     X = np.column_stack([column_values(found, j, kind, **how) for j, kind in zip(positions, known, strict=True)])
@@ -217,6 +216,7 @@ def _without_empty(found: Columns, positions: list[int], *, asked: Any) -> list[
 def _drop_units(found: Columns, positions: list[int], kinds: list[str | None]) -> None:
     """Read numbers with a unit as numbers, where marks, signs or other units say that they are no few of 5a and 6a."""
     for j, kind in zip(positions, kinds, strict=True):
+        found.read_several([j] * (kind in (None, "number")))
         texts = set(filter(None, found.cells[j].tolist() if found.cells[j].dtype == object and kind != "text" else ()))
         signs = r"[\s.,%$€£¥]" + r"|\d[^\W\d_]{2}|[^\x00-\x7f]" * (len(texts) > 2)
         if kind == "number" or len(texts) > CLASSES or any(re.search(signs, text) for text in texts):

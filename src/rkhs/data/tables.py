@@ -24,6 +24,7 @@ from rkhs.data.text import (
     BOTH_MARKS,
     GAPS,
     MIXED,
+    OF_TEXTS,
     SPACES,
     WEAK,
     Doubtful,
@@ -42,6 +43,7 @@ from rkhs.data.text import (
     is_id_name,
     is_measurement,
     measurements,
+    names_rows,
     number_in,
     several_numbers,
     unescape_formula,
@@ -54,10 +56,6 @@ _UNITS = "; write the unit in all cells of a column, or in none"
 _FILLED = (
     "; a model fills them from the nearest rows: where a word stands for a number, write it in the file; missing=[...] "
     "names words for gaps"
-)
-_OF_TEXTS = (
-    "; index_column= is for row names, smiles_column= for molecules, delimiter= if the cells were not split, "
-    "decimal=',' for decimal commas"
 )
 _FEW_COLUMNS, _MOST_LISTED = 2, 6  # of which a warning each is no flood; odd texts that a message names to copy
 Column = np.ndarray  # numbers with NaN for gaps, or an array of objects: texts, and None for gaps
@@ -224,13 +222,13 @@ class Columns:
                 f"{self.source}: expected the first column to be all numbers or all names; got both, "
                 f"{self.cell(numeric.index(True), 0)}; correct it, or pass index_column=0 if they are names"
             )
-        return could and len(set(texts)) == len(texts) and _names_rows(texts, titled) if known is None else known
+        return could and len(set(texts)) == len(texts) and names_rows(texts, titled) if known is None else known
 
     def names_first(self) -> bool:
         """Whether the first column is one of row names; a warning where it would be if none of its texts repeated."""
         texts: list[Any] = self.cells[0].tolist() if self.cells[0].dtype == object else [None]
         titled = self.names is not None and is_id_name(self.names[0])
-        if None in texts or len(set(texts)) == len(texts) or not _names_rows(texts, titled):
+        if None in texts or len(set(texts)) == len(texts) or not names_rows(texts, titled):
             return self.holds_names(required=False)
         name, repeated = self.names[0] if self.names else 0, Counter(texts).most_common(1)[0][0]
         warn(
@@ -398,7 +396,7 @@ class Columns:
         advice = f"{_of_odd_cells(odd)}, {MIXED}" if nearly else MIXED
         empty = self._counted_gaps(gaps)
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
-        texts = _OF_TEXTS if others else ""
+        texts = OF_TEXTS if others else ""
         names: Any = self.names or range(self.width)
         raise MixedCells(
             f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}{units}",
@@ -479,12 +477,6 @@ def _of_odd_cells(texts: list[str]) -> str:
 def _refusal(what: str, advice: str, *, mixed: bool) -> InputError:
     """The error of cells that are no numbers, which `read_mixed` reads or not."""
     return MixedCells(what, advice) if mixed else InputError(f"{what}; {advice}")
-
-
-def _names_rows(texts: list[str], titled: bool) -> bool:
-    """Whether texts hardly repeat and are no SMILES, and no measurements unless their title is one of names."""
-    measured = not titled and any(map(is_measurement, texts))
-    return len(texts) < 2 * len(set(texts)) and not measured and not are_smiles(texts)
 
 
 def located(raw: Sequence[tuple[Any, str]], names: Sequence[str] | None, width: int) -> set[int]:

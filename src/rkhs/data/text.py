@@ -11,6 +11,10 @@ from typing import NamedTuple
 from rkhs._core.errors import InputError, quote, warn
 
 MIXED = "keep texts and gaps with read_mixed and kernel='mixed_table'"
+OF_TEXTS = (
+    "; index_column= is for row names, smiles_column= for molecules, delimiter= if the cells were not split, "
+    "decimal=',' for decimal commas"
+)
 MISSING = frozenset(
     {"", "na", "n/a", "nan", "null", "none", "?", "<na>", "#n/a", "#na", "\\n", "nat", "-nan", "1.#qnan", "-1.#qnan"}
     | {"1.#ind", "-1.#ind", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!", "n.a.", "#n/a n/a"}
@@ -177,18 +181,24 @@ def several_numbers(
     cells: list[str | None], decimal: str, thousands: str | None
 ) -> Iterator[tuple[str, list[str | None]]]:
     """How cells of several numbers among many of one are read, and all cells as they are read."""
+    known = [*filter(None, cells)]
     for read, how in ((first_number, "the first of their numbers alone"), (mean_number, "the mean of their numbers")):
-        found = {i: text for i, cell in enumerate(cells) if cell is not None and (text := read(cell, decimal))}
-        others = [cell for i, cell in enumerate(cells) if cell is not None and i not in found] if found else []
-        numbers = sum(
-            number_in(cell, decimal) is not None or is_bound(cell) or _measured(cell, decimal, thousands) is not None
-            for cell in others
-        )
-        if len(others) > len(found) > 0 and numbers >= MOST * len(others):
-            (i, first), verb = next(iter(found.items())), "cell is" if len(found) == 1 else "cells are"
-            what = f"{len(found)} {verb} read by {how}, such as {quote(cells[i])} as {quote(first)}"
-            cells = [found.get(i, cell) for i, cell in enumerate(cells)]
-            yield what, cells
+        texts: dict[str | None, str] = {cell: text for cell in known if (text := read(cell, decimal))}
+        others = [cell for cell in known if cell not in texts]
+        if texts and 2 * len(others) > len(known) and _are_numbers(others, decimal, thousands):
+            first, count = next(iter(texts.items())), len(known) - len(others)
+            of = "1 cell is" if count == 1 else f"{count} cells are"
+            yield (
+                f"{of} read by {how}, such as {quote(first[0])} as {quote(first[1])}",
+                [texts.get(c, c) for c in cells],
+            )
+
+
+def _are_numbers(cells: list[str], decimal: str, thousands: str | None) -> bool:
+    """Whether most cells are numbers, with a unit or without one, or bounds of numbers."""
+    alone = (number_in(cell, decimal) is not None or is_bound(cell) for cell in cells)
+    count = sum(one or _measured(cell, decimal, thousands) is not None for cell, one in zip(cells, alone, strict=True))
+    return count >= MOST * len(cells)
 
 
 def is_gap(text: str | None) -> bool:
@@ -371,6 +381,12 @@ def beyond_range(texts: Iterable[str]) -> str:
     return (
         f"; {quote(limit)} stands for a value beyond a limit: it is filled as if it were not, and too near the others"
     )
+
+
+def names_rows(texts: list[str], titled: bool) -> bool:
+    """Whether texts hardly repeat and are no SMILES, and no measurements unless their title is one of names."""
+    measured = not titled and any(map(is_measurement, texts))
+    return len(texts) < 2 * len(set(texts)) and not measured and not are_smiles(texts)
 
 
 def is_id_name(name: str) -> bool:
