@@ -128,7 +128,6 @@ def _leave(number: int) -> None:
     """End the program at once, without its temporary files."""
     what = "interrupted" if number == signal.SIGINT else str(Terminated(number))
     sys.stderr.write(f"{chr(10) * sys.stderr.isatty()}rkhs: {what}; nothing was left half written\n")
-    sys.stderr.flush()
     atexit._run_exitfuncs()
     os._exit(128 + number)
 

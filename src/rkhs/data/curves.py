@@ -212,6 +212,11 @@ def _increase(times: np.ndarray) -> bool:
     return bool(np.isfinite(times).all() and (np.diff(times) > 0.0).all())
 
 
+def _is_axis(numbers: np.ndarray) -> bool:
+    """Whether several numbers rise or fall."""
+    return len(numbers) > 2 and (_increase(numbers) or _increase(-numbers))
+
+
 def _times_named(names: tuple[str, ...], file: Path, axis: Any = ()) -> np.ndarray:
     """The numbers that names of columns spell, all without a unit or with the same one; R writes X before them.
 
@@ -227,7 +232,7 @@ def _times_named(names: tuple[str, ...], file: Path, axis: Any = ()) -> np.ndarr
             f"{file}: the columns of curves are named by their times, which are numbers; got the name {quote(bad)}; "
             "write numbers, with one unit or none, name the other columns with columns=[...], or read vectors",
             "reads each column as a curve over the first one",
-            transpose=len(axis) > 2 and (_increase(np.array(axis)) or _increase(-np.array(axis))),
+            transpose=_is_axis(np.array(axis)),
         )
     return np.array(times, dtype=np.float64)
 
