@@ -254,7 +254,7 @@ WRITERS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=tables())
 def test_tables_of_any_writer_come_back(tmp_path: Path, writer: str, table: tuple[np.ndarray, list[str]]) -> None:
     values, names = table
