@@ -132,7 +132,7 @@ def refuse_lone_labels(args: argparse.Namespace, flag: str) -> None:
     few = sorted((len(some), j) for j, some in enumerate(texts) if 1 < len(some) <= data.n_samples / 2)
     likely = [names[j] for _, j in few] + [name for name, some in zip(names, texts, strict=True) if not some]
     what = f"--labels needs {flag} COLUMN; {args.labels} has the columns {listed([*map(quote, names)], 12)}"
-    raise Mendable(what, f"takes {', '.join(map(quote, likely[:1]))}", **{flag[2:]: likely[:1]})
+    raise Mendable(what, f"takes {', '.join(map(quote, likely[:1]))}", None, **{flag[2:]: likely[:1]})
 
 
 def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error: FewWords) -> InputError:

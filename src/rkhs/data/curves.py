@@ -183,13 +183,14 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
 
 def as_curves(data: Dataset) -> Dataset:
     """Rows of numbers as curves, whose columns are named by their times, which rise or fall, or are not named."""
-    named = data.column_names
-    times = np.arange(float(data.X.shape[1])) if named is None else _times_named(named, Path(data.source))
+    if (named := data.column_names) is None:
+        return replace(data, kind="curves")
+    times = _times_named(named, Path(data.source))
     order = np.argsort(times)
     if not _increase(times[order]):
         raise InputError(f"{data.source}: curves need different times; got {quote(times.tolist())}; correct the file")
-    names = named and tuple(named[j] for j in order)
-    return replace(data, X=data.X[:, order], column_names=names, kind="curves", times=named and times[order])
+    names = tuple(named[j] for j in order)
+    return replace(data, X=data.X[:, order], column_names=names, kind="curves", times=times[order])
 
 
 def _check_ends(data: Dataset, known: np.ndarray, file: Path) -> None:
