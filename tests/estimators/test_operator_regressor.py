@@ -419,13 +419,19 @@ def test_nested_residuals_are_of_settings_that_other_rows_choose() -> None:
 
 
 def test_the_choice_of_settings_does_not_flatter_nested_errors() -> None:
-    best, nested = [], []
-    for seed in range(12):
+    """Against the errors on new rows: the smallest left-out error is too good, the nested one is right on average."""
+    best, nested, true = [], [], []
+    for seed in range(10):
         rng = np.random.default_rng(seed)
-        X, y = rng.normal(size=(30, 4)), rng.normal(size=30)  # nothing to learn
+        X = rng.normal(size=(330, 6))
+        y = np.sin(2.0 * X[:, 0]) * X[:, 1] + 0.3 * rng.normal(size=330)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = OperatorKernelRegressorCV().fit(X, y)
-        best.append(-model.best_score_ / y.var())
-        nested.append((model.nested_residuals(X, y) ** 2).mean() / y.var())
-    assert np.mean(best) < 1.0 < np.mean(nested)  # no fit is better than the mean
+            model = OperatorKernelRegressorCV().fit(X[:30], y[:30])
+        found = model.nested_residuals(X[:30], y[:30])
+        assert found is not None
+        best.append(-model.best_score_)
+        nested.append((found**2).mean())
+        true.append(((model.predict(X[30:]) - y[30:]) ** 2).mean())
+    assert np.mean(best) < 0.85 * np.mean(true)
+    assert np.mean(nested) == pytest.approx(np.mean(true), rel=0.15)
