@@ -421,7 +421,7 @@ def test_nested_residuals_are_of_settings_that_other_rows_choose() -> None:
 def test_the_choice_of_settings_does_not_flatter_nested_errors() -> None:
     """Against the errors on new rows: the smallest left-out error is too good, the nested one is right on average."""
     best, nested, true = [], [], []
-    for seed in range(10):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(330, 6))
         y = np.sin(2.0 * X[:, 0]) * X[:, 1] + 0.3 * rng.normal(size=330)
@@ -434,4 +434,4 @@ def test_the_choice_of_settings_does_not_flatter_nested_errors() -> None:
         nested.append((found**2).mean())
         true.append(((model.predict(X[30:]) - y[30:]) ** 2).mean())
     assert np.mean(best) < 0.85 * np.mean(true)
-    assert np.mean(nested) == pytest.approx(np.mean(true), rel=0.15)
+    assert np.mean(nested) == pytest.approx(np.mean(true), rel=0.1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
-from rkhs.cli.build import build_estimator, choose_width, chose_kernel
+from rkhs.cli.build import FEW_ROWS, SHARED, build_estimator, choose_width, chose_kernel
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
@@ -27,8 +27,6 @@ from rkhs.cli.targets import (
 )
 from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
-from rkhs.estimators.operator_regressor_cv import FEW_ROWS
-from rkhs.reports.held_out import SHARED
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
