@@ -60,15 +60,11 @@ def test_columns_of_a_table_are_predicted_as_in_python(folder: Path, capsys: pyt
     assert fit("all.csv", "--predict", "size,price", "--seed", "3") == 0
     model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(X, Y[:, ::-1])
     said = capsys.readouterr().out
-    nested = model.nested_residuals(X, Y[:, ::-1])
-    assert nested is not None
-    errors = (nested**2).mean(1)  # of one column
+    errors = (model.nested_residuals(X, Y[:, ::-1]) ** 2).mean(1)  # of one column
     root = errors.mean() ** 0.5
     spread = np.std(errors, ddof=1) / 30**0.5 / (2.0 * root) * (1 / 25 + 1 / 4) ** 0.5 * 5**0.5  # to first order
     explained = 1.0 - errors.mean() / Y.var(axis=0).mean()
-    assert (
-        f"held-out error: {root:.4g} +- {spread:.2g} (root mean square, each of 30 left out in turn, settings " in said
-    )
+    assert f"held-out error: {root:.4g} +- {spread:.2g} (root mean square, each of 30 left out in turn, s" in said
     assert f", R^2 {explained:.3f}; the mean in place of a model: {Y.var(axis=0).mean() ** 0.5:.4g}\n" in said
     assert f"reg {model.reg_:.3g}, loss Squared()" in said
     assert "times the median: r7 (" in said
