@@ -126,15 +126,15 @@ def _of_widths(
     codes: np.ndarray,
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Codes of the labelled sequences by the width that some of them choose, so that no other row has a say in it."""
-    made = {repr(defaults["kernel"]): codes[known]}
+    by_kernel = {repr(defaults["kernel"]): codes[known]}
 
     def of_part(rows: np.ndarray) -> np.ndarray:
         alike = len(set(classes[rows].tolist())) < 2
         kernel = defaults["kernel"] if alike else choose_width(data.items[known][rows], classes[rows]).kernel
-        if repr(kernel) not in made:
+        if repr(kernel) not in by_kernel:
             estimator = build_estimator(args, data, defaults=defaults | {"kernel": kernel})
-            made[repr(kernel)] = estimator.fit(data.items).codes_[known]
-        return made[repr(kernel)]
+            by_kernel[repr(kernel)] = estimator.fit(data.items).codes_[known]
+        return by_kernel[repr(kernel)]
 
     return of_part
 
