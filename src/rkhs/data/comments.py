@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import filterfalse, islice
 from typing import Any, TextIO
 
-from rkhs.data.text import is_gap
+from rkhs.data.text import is_gap, number_in
 
 MARKS = ("#", "%", "//")
 """What lines of comments begin with."""
@@ -16,6 +17,23 @@ _LINES = 200  # that are read at once
 def table_lines(lines: list[str]) -> list[str]:
     """Lines that are neither blank nor begin as comments do."""
     return [line for line in lines if line.strip() and not line.startswith(MARKS)]
+
+
+def foot_lines(lines: list[str]) -> list[str]:
+    """The last of these lines that are no rows: one or two texts below a blank line, or several words alone."""
+    found: list[str] = []
+    pending: list[str] = []
+    for line in reversed([line.strip() for line in lines if not line.startswith(MARKS)]):
+        cells = [cell.strip(' "') for cell in re.split(r"[,;\t|]", line.rstrip(",;\t| "))]
+        if cells == [""]:
+            found, pending = [*pending, *found], []
+        elif line.count('"') % 2 or len(cells) > 2 or any(number_in(cell) is not None for cell in cells):
+            return found if len(cells) > 2 and not line.count('"') % 2 else []
+        elif len(cells) == 1 and " " in line:
+            found, pending = [line, *pending, *found], []
+        else:
+            pending = [line, *pending]
+    return []
 
 
 def rows_among(lines: list[str], count: int | None, is_comment: Callable[[str], bool]) -> int | None:

@@ -17,8 +17,8 @@ from rkhs._core.errors import InputError, quote
 from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, keep_rows, listed, locate_all
 from rkhs.data.formats import is_text_table, open_lines
+from rkhs.data.headers import is_grid
 from rkhs.data.known_columns import read_numbers
-from rkhs.data.layout import is_grid
 from rkhs.data.mixed import OF_MIXED
 from rkhs.data.table_reader import column_titles, read_table
 from rkhs.data.text import MIXED, Mendable, MixedCells, number_in, with_unit
