@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import warnings
 from collections.abc import Callable, Sequence
@@ -87,6 +88,9 @@ def corrected(args: argparse.Namespace, path: str, options: dict[str, Any], what
         bad = "" in flat_smiles(dropped[smiles])
         what = f"{path}: column {quote(smiles)} holds SMILES: pass --smiles {quote(smiles)}"
         return Mendable(what, smiles=smiles, skip_bad_smiles=bad)
+    if len(options.get("columns", ())) == 1 and not _in_order(texts := data.X[:, 0].tolist()):
+        kind = "sequences" if all(re.fullmatch(r"[A-Za-z*_.-]+", text) for text in texts if text) else "texts"
+        return Mendable(f"{what}; pass --kind {kind} to read them", kind=kind)
     named = next((name for name, cells in dropped.items() if _names_rows(data, name, cells)), None)
     if named is not None:
         del dropped[named]

@@ -188,9 +188,7 @@ def _refuse_distances(args: argparse.Namespace, data: Dataset, path: str, option
         f"import numpy, pandas; from rkhs.data import read_table; t = read_table({path!r}, gram=True{given}); "
         f"pandas.DataFrame(numpy.exp(-t.X / {np.median(away):.4g}), t.row_names, t.row_names).to_csv({new!r})"
     )
-    what = (
-        f"{path}: expected a Gram matrix; got zeros on its diagonal and positive numbers elsewhere, as distances have"
-    )
+    what = f"{path}: expected a Gram matrix; got zeros on its diagonal and positive numbers elsewhere, as of distances"
     command = shlex.join(["rkhs", *(new if word == path else word for word in args.words)])
     raise InputError(
         f"{what}; this makes kernel values of them, the exponentials of minus each divided by their median, and reads "

@@ -23,12 +23,20 @@ def foot_lines(lines: list[str]) -> list[str]:
     """The last of these lines that are no rows: one or two texts below a blank line, or several words alone."""
     found: list[str] = []
     pending: list[str] = []
+    wide = 0  # cells of a row right below the one that is looked at
     for line in reversed([line.strip() for line in lines if not line.startswith(MARKS)]):
         cells = [cell.strip(' "') for cell in re.split(r"[,;\t|]", line.rstrip(",;\t| "))]
+        if wide or len(cells) > 2:  # two rows of a table
+            if wide in (0, len(cells)) and not line.count('"') % 2:
+                if wide:
+                    return found
+                wide = len(cells)
+                continue
+            return []
         if cells == [""]:
             found, pending = [*pending, *found], []
-        elif line.count('"') % 2 or len(cells) > 2 or any(number_in(cell) is not None for cell in cells):
-            return found if len(cells) > 2 and not line.count('"') % 2 else []
+        elif line.count('"') % 2 or any(number_in(cell) is not None for cell in cells):
+            return []
         elif len(cells) == 1 and " " in line:
             found, pending = [line, *pending, *found], []
         else:

@@ -26,7 +26,10 @@ _HEAD, _FOOT = 60, 40  # rows above the data, and rows that show what the data a
 _UNDER_NAMES = 3  # rows of units and the like
 _IMPORT_ID = re.compile(r'\s*\{"ImportId":')
 _ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
-_UNIT = re.compile(r"[(\[].*[)\]]|\d+[a-z]|[^\W\d]{1,4}|[%°\u00b5\u03bc]\S{0,3}|\S{1,4}/\S{1,6}")
+_UNIT = re.compile(  # or the format of a column
+    r"[(\[].*[)\]]|\d+[a-z]|[%°\u00b5\u03bc]\S{0,3}|\S{1,4}[/\u00b7]\S{1,6}"
+    r"|[cdknpu\u00b5m]?(?:[mgslALVWKJNM]|mol|Pa|Hz|min|h|d)|pp[bmt]|bar|counts?|AU|a\.u\.|RFU|U"
+)
 
 
 def kinds_of(row: Row) -> str:
@@ -87,9 +90,10 @@ def _data(rows: Sequence[Row]) -> _Data | None:
 
 def find_names(rows: Sequence[Row]) -> int | None:
     """The row of names above the data: the first with one for each column, else the last; None where none is clear."""
-    data = _data(rows)
+    if (data := _data(rows)) is None:
+        return None
     found: list[int] = []
-    for i, row in enumerate(rows[:_HEAD] if data is not None else ()):
+    for i, row in enumerate(rows[:_HEAD]):
         texts = data.texts_over_numbers(row)
         if len(set(texts)) > (len(data.numbers) > 1):
             found.append(i)
@@ -98,8 +102,7 @@ def find_names(rows: Sequence[Row]) -> int | None:
         elif data.holds(row):
             break
     named = (i for i in found if len(rows[i]) == data.width and _all_named(rows[i], data.whole))
-    clear = [i for i in found if 2 * sum(map(_is_unit, filter(None, rows[i]))) <= len([*filter(None, rows[i])])]
-    return next(named, max(clear or found, default=None))
+    return next(named, max((i for i in found if not _are_units(rows[i])), default=max(found, default=None)))
 
 
 def _all_named(row: Row, whole: Iterable[int]) -> bool:
@@ -108,9 +111,10 @@ def _all_named(row: Row, whole: Iterable[int]) -> bool:
     return len(set(names)) == len(names) and all(row[j] for j in whole if j)
 
 
-def _is_unit(cell: str) -> bool:
-    """Whether a cell looks like a unit or the format of a column."""
-    return _UNIT.fullmatch(cell.strip()) is not None
+def _are_units(row: Row) -> bool:
+    """Whether most cells of a row look like units or formats of columns."""
+    cells = [*filter(None, map(str.strip, row))]
+    return 2 * sum(_UNIT.fullmatch(cell) is not None for cell in cells) > len(cells)
 
 
 def _is_axis(row: Row, below: Sequence[Row]) -> bool:
@@ -182,9 +186,20 @@ def numbered(names: Sequence[str]) -> list[str]:
 
 
 def split_header(
-    path: Path, delimiter: str, rows: list[Row], over: Row, asked: bool | None, guessed: list[str], *, records: bool
+    path: Path,
+    delimiter: str,
+    rows: list[Row],
+    over: Row,
+    asked: bool | None,
+    guessed: list[str],
+    *,
+    records: bool,
+    several: bool,
 ) -> tuple[tuple[str, ...] | None, list[Row]]:
-    """Names of the columns, None without them, and the rows below; `over` is the last line of comments."""
+    """Names of the columns, None without them, and the rows below; `over` is the last line of comments.
+
+    Where several rows hold names, another one may hold that of the first column alone.
+    """
     (first, *body), header, width = rows, asked, Counter(map(len, filter(None, rows))).most_common(1)[0][0]
     behind = None if header is False else _names_in_comment(over, first, width)
     if behind is not None:
@@ -195,9 +210,16 @@ def split_header(
     if not header:
         return None, rows
     names = tuple(unescape_formula(cell.strip()) for cell in first)
+    if (title := _title_of_rows(names, body)) and several:
+        names, body = (title, *names[1:]), body[1:]
     if len(names) == width - 1 and widths(body) == {width}:
         names = _with_missing_name(path, delimiter, names, [row for row in body if row], asked, guessed)
     return names, _without_units(body, guessed)
+
+
+def _title_of_rows(names: Sequence[str], body: list[Row]) -> str:
+    """The name of a first column without one, which stands alone in the row below, as pandas writes it."""
+    return body[0][0] if body and body[0] and not names[0] and not any(body[0][1:]) else ""
 
 
 def _with_missing_name(

@@ -168,22 +168,21 @@ class Layout:
 
 def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     """Detect the format from the first rows of a file; errors name the argument to pass."""
+    start = 0
     try:
         layout = _found_layout(path, options)
+        if layout.width == 1 and not (options.delimiter or options.skip_rows):
+            start = _rows_over(layout)
     except Mendable:
         raise
     except InputError:
-        start = _rows_over(
-            Layout(path, encoding_of(path, options.encoding), options.delimiter or ",", None, frozenset())
-        )
+        encoding = encoding_of(path, options.encoding)
+        start = _rows_over(Layout(path, encoding, options.delimiter or ",", None, frozenset()))
         if not start or options.skip_rows:
             raise
-        layout = None
-    else:
-        start = _rows_over(layout) if layout.width == 1 and not (options.delimiter or options.skip_rows) else 0
-    if layout is None or start:
+    if start:
         layout = _found_layout(path, SimpleNamespace(**vars(options) | {"skip_rows": start}))
-        return replace(layout, guessed=(f"rows above the table left out: {start}", *layout.guessed))
+        layout = replace(layout, guessed=(f"rows above the table left out: {start}", *layout.guessed))
     return layout
 
 
@@ -237,6 +236,7 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
         options.header if start is None else True,
         guessed,
         records=options.records is not None,
+        several=bool(groups),
     )
     body = _from_first_row(layout, body, path)
     kinds = list(map(kinds_of, filter(None, body)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +21,8 @@ _SHOWN = 6  # lines that show whether rows get longer
 
 def refuse_half(file: Path, encoding: str, error: InputError) -> None:
     """Refuse a table that cannot be read as one, where it holds one half of a matrix between pairs."""
-    with formats.open_lines(file, encoding_of(file, encoding), None) as handle:
-        lines = table_lines(list(islice(handle, 20)))[: _SHOWN + 1]
-    for rows in _split(lines):
-        lengths = [sum(number_in(cell) is not None for cell in row if cell) for row in rows][-_SHOWN:]
+    for rows in _split(_lines(file, encoding)[: _SHOWN + 2]):
+        lengths = [sum(map(_is_number, row)) for row in rows][-_SHOWN:]
         if len(lengths) == _SHOWN and set(np.diff(lengths).tolist()) in ({1}, {-1}):
             what = f"{file}: its rows get longer or shorter, as those of half a matrix between pairs do"
             raise Mendable(f"{what}; pass gram=True", gram=True) from error
@@ -32,15 +30,20 @@ def refuse_half(file: Path, encoding: str, error: InputError) -> None:
 
 def read_pairs(file: Path, encoding: str) -> Dataset | None:
     """A square matrix of which the file may hold one half, which is mirrored; None for another file."""
-    with formats.open_lines(file, encoding_of(file, encoding), None) as handle:
+    for rows in _split(_lines(file, encoding)):
+        if rows and (found := _matrix(rows)) is not None:
+            X, names, notes = found
+            return Dataset(X, "vectors", names, names, str(file), guessed=notes)
+    return None
+
+
+def _lines(file: Path, encoding: str) -> list[str]:
+    """Lines of a file that are no comments, and no notes below; none of a file in another encoding."""
+    lines: list[str] = []
+    with suppress(UnicodeError, InputError), formats.open_lines(file, encoding_of(file, encoding), None) as handle:
         lines = list(handle)
     foot = foot_lines(lines[-formats.LAST_LINES :])
-    lines = table_lines([line for line in lines if line.strip() not in foot])
-    for rows in _split(lines):
-        if (found := _matrix(rows)) is not None:
-            X, names, note = found
-            return Dataset(X, "vectors", names, names, str(file), guessed=note)
-    return None
+    return table_lines([line for line in lines if line.strip() not in foot])
 
 
 def _split(lines: list[str]) -> Iterator[list[list[str]]]:
@@ -54,10 +57,13 @@ def _matrix(rows: list[list[str]]) -> tuple[np.ndarray, tuple[str, ...] | None, 
     """A symmetric matrix, the names of its items, and what was completed; None where rows are no halves."""
     if len(rows) > 1 and [*filter(None, rows[0])] == [str(len(rows) - 1)]:  # PHYLIP counts the items
         rows = rows[1:]
+    titles: tuple[str, ...] = ()
     if len(rows) > 2 and sum(map(bool, rows[0])) > 1 and not any(map(_is_number, rows[0])):
-        rows = rows[1:]  # names, which stand before the rows too
+        titles, rows = tuple(rows[0][-len(rows) + 1 :]), rows[1:]
     parts = [_label(row) for row in rows]
     names, n = tuple(name for name, _ in parts), len(rows)
+    if titles not in ((), names) and any(names):
+        return None
     values = np.full((n, n), np.nan)
     grows = len(parts[0][1]) < len(parts[-1][1])
     for i, (_, cells) in enumerate(parts):
