@@ -60,7 +60,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "rows of values of samples above the names": (
         "Export,,,,\nlane,,1,2,3\nfile,,f1,f2,f3\n,,,,\nwho,a,b,c,d\n" + NUMBERS,
         ("who", "a", "b", "c", "d"),
-        "rows above the names left out: 3",
+        "rows above the table left out: 3",
     ),
     "rows of another width above": (
         "by X, of 2024\nat, all, of, them, and, more\nwho,a,b,c,d\n" + NUMBERS,
@@ -115,8 +115,9 @@ def test_an_axis_behind_words_names_the_columns(tmp_path: Path) -> None:
     lines = [*(f"Key {i}: value {i}" for i in range(12)), ">>>begin", "\t\t" + "\t".join(map(str, axis)), *rows]
     (path := tmp_path / "a.txt").write_text("\n".join(lines))
     found = read_table(path)
-    assert found.column_names == ("column 1", *map(str, axis))
-    assert found.X.shape == (9, 41)
+    assert found.column_names == tuple(map(str, axis))
+    assert "the second column, without a name in front of an axis, is left out" in found.guessed
+    assert found.X.shape == (9, 40)
     rising = [f"s{i},u{i}," + ",".join(map(str, np.cumsum(np.arange(12) + i))) for i in range(9)]
     (path := tmp_path / "b.csv").write_text("\n".join(rising))
     with pytest.raises(InputError, match="clearly names or clearly data"):
@@ -139,6 +140,10 @@ def test_data_are_no_names_and_no_notes(tmp_path: Path) -> None:
     found = read_mixed(path, missing=["x", "y", "z", "u"])
     assert (found.n_samples, found.column_names) == (8, ("a", "b", "c", "d"))
     assert [bad.text for bad in found.skipped] == ["lost", "t"]
+    path.write_text(
+        "when;a;b\n" + "".join(f"2024-01-0{i} 00:00;{i};{'x' * (i < 8)}\n" for i in range(9)) + "2024-01-09 00:00;;\n"
+    )
+    assert read_mixed(path).row_names[-1] == "2024-01-09 00:00"
     path.write_text("who,a,b,c,d\n" + NUMBERS + "r9")
     with pytest.raises(InputError, match="expected 5 cells in every row, as in the first one; got 1 in row 9"):
         read_table(path)

@@ -11,6 +11,7 @@ from rkhs.data.text import is_gap, number_in
 
 MARKS = ("#", "%", "//")
 """What lines of comments begin with."""
+_MARK = re.compile(r"[,;\t|]")  # between cells
 _LINES = 200  # that are read at once
 
 
@@ -23,25 +24,28 @@ def foot_lines(lines: list[str]) -> list[str]:
     """The last of these lines that are no rows: one or two texts below a blank line, or several words alone."""
     found: list[str] = []
     pending: list[str] = []
-    wide = 0  # cells of a row right below the one that is looked at
+    below = 0  # cells of a row of the table right below
     for line in reversed([line.strip() for line in lines if not line.startswith(MARKS)]):
-        cells = [cell.strip(' "') for cell in re.split(r"[,;\t|]", line.rstrip(",;\t| "))]
-        if wide or len(cells) > 2:  # two rows of a table
-            if wide in (0, len(cells)) and not line.count('"') % 2:
-                if wide:
-                    return found
-                wide = len(cells)
-                continue
+        marks = len(_MARK.findall(line))
+        cells = [cell.strip(' "') for cell in _MARK.split(line.rstrip(",;\t| "))]
+        if line.count('"') % 2 or (below and below != marks):
             return []
-        if cells == [""]:
+        if below:
+            return found
+        if len(cells) > 2 or any(map(_is_number, cells)):
+            below = marks
+        elif cells == [""]:
             found, pending = [*pending, *found], []
-        elif line.count('"') % 2 or any(number_in(cell) is not None for cell in cells):
-            return []
-        elif len(cells) == 1 and " " in line:
+        elif not marks and " " in line:
             found, pending = [line, *pending, *found], []
         else:
             pending = [line, *pending]
     return []
+
+
+def _is_number(cell: str) -> bool:
+    """Whether a cell holds a number."""
+    return bool(cell) and number_in(cell) is not None
 
 
 def rows_among(lines: list[str], count: int | None, is_comment: Callable[[str], bool]) -> int | None:

@@ -120,12 +120,12 @@ def _are_units(row: Row) -> bool:
 def _is_axis(row: Row, below: Sequence[Row]) -> bool:
     """Whether many numbers rise or fall strictly behind one or two words, where those of most rows below do not."""
     start = len(re.match(f"[{TEXT}{BLANK}]*", kinds_of(row))[0])  # type: ignore[index]
-    return start in (1, 2) and _rises(row[start:]) and 2 * sum(_rises(one[start:]) for one in below) <= len(below)
+    return start in (1, 2) and rises(row[start:]) and 2 * sum(rises(one[start:]) for one in below) <= len(below)
 
 
-def _rises(cells: Row) -> bool:
+def rises(cells: Sequence[str]) -> bool:
     """Whether cells, but blank ones at the end, are many numbers in their order."""
-    values = [number_in(cell) for cell in cells[: len(kinds_of(cells).rstrip(BLANK))]]
+    values = [number_in(cell) for cell in cells[: len(kinds_of([*cells]).rstrip(BLANK))]]
     steps = np.diff(np.array(values, dtype=np.float64))  # None is NaN
     return len(values) >= MIN_GRID and bool((steps > 0.0).all() or (steps < 0.0).all())
 

@@ -31,6 +31,7 @@ from rkhs.data.headers import (
     find_names,
     full_names,
     kinds_of,
+    rises,
     split_header,
     widths,
 )
@@ -186,6 +187,14 @@ def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     return layout
 
 
+def _count_above(more: int, guessed: list[str]) -> None:
+    """Say how many rows above the table are left out, with more of them than are said to be."""
+    what = "rows above the table left out: "
+    counts = [int(text.removeprefix(what)) for text in guessed if text.startswith(what)]
+    if more:
+        guessed[:] = [f"{what}{sum(counts) + more}", *(text for text in guessed if not text.startswith(what))]
+
+
 def _rows_over(layout: Layout) -> int:
     """How many rows of another width stand above names and rows as wide; refuses records of several kinds."""
     with layout.lines() as handle:
@@ -244,11 +253,13 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     blank = _blank_columns(names, kinds, width)
     if blank:
         guessed.append(f"columns without name and cells are left out: {len(blank)}")
+    if names is not None and not any(names[:2]) and rises(names[2:]):
+        guessed.append("the second column, without a name in front of an axis, is left out")
+        blank |= {1}
     guessed += _leading_zero_notes(names, body, width)
     if names is not None:
         made = full_names(names, groups, blank, guessed)
-        above_names = [row for row in groups if any(row)] if made[1:] == names[1:] else []
-        guessed += [f"rows above the names left out: {len(above_names)}"] * bool(above_names)
+        _count_above(sum(map(any, groups)) if made[1:] == names[1:] else 0, guessed)
         names = made
     return replace(
         layout,
