@@ -1,4 +1,4 @@
-"""Commands for matrices of distances, for items in columns without names, and for names typed with marks around them."""
+"""Commands for matrices of distances, columns without names, and names that are typed with marks around them."""
 
 import shlex
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_marks_around_a_name_are_none_of_it(run: Run) -> None:
     assert run("fit", "a.csv", "--predict", "'y'", "--drop-columns", "'a b'", "-o", "m.rkhs")[0] == 0
     table("b.csv", ["c", "1"])
     assert run("predict", "m.rkhs", "b.csv", "-o", "p.csv")[0] == 0
-    assert Path("p.csv").read_text().startswith("row,y")
+    assert Path("p.csv").read_text().startswith("row_from_1,y,")
 
 
 def test_the_logarithms_are_written_of_the_table_below_other_rows(run: Run) -> None:

@@ -20,7 +20,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "groups above names that repeat": (
         GROUPS + NAMES + ROWS,
         ("Assay IRI", "When", "Epitope IRI", "Name", "Units", "Value"),
-        "names of columns are made of several rows, as 'Assay IRI' is",
+        "names of columns are united from several rows, as 'Assay IRI' is",
     ),
     "one of two rows of groups tells the names apart": (
         ",Normalised,,Raw,\n,Ill,Well,Ill,Well\nwho,s1,s2,s1,s2\n" + NUMBERS,
@@ -35,7 +35,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "an empty name below a title": (
         "who,plain,Ill,,\n,,u,v,w\n" + NUMBERS,
         ("who", "plain", "u", "v", "w"),
-        "made of several rows, as 'who' is",
+        "united from several rows, as 'who' is",
     ),
     "names that repeat alone": (
         "who,a,s,b,s\n" + NUMBERS,
@@ -140,10 +140,9 @@ def test_data_are_no_names_and_no_notes(tmp_path: Path) -> None:
     found = read_mixed(path, missing=["x", "y", "z", "u"])
     assert (found.n_samples, found.column_names) == (8, ("a", "b", "c", "d"))
     assert [bad.text for bad in found.skipped] == ["lost", "t"]
-    path.write_text(
-        "when;a;b\n" + "".join(f"2024-01-0{i} 00:00;{i};{'x' * (i < 8)}\n" for i in range(9)) + "2024-01-09 00:00;;\n"
-    )
-    assert read_mixed(path).row_names[-1] == "2024-01-09 00:00"
+    days = [f"2024-01-0{i} 00:00;{i}.5;{'x' * (i < 8)}\n" for i in range(1, 9)]
+    path.write_text("when;a;b\n" + "".join(days) + "2024-01-09 00:00;;\n")
+    assert read_mixed(path).n_samples == 9
     path.write_text("who,a,b,c,d\n" + NUMBERS + "r9")
     with pytest.raises(InputError, match="expected 5 cells in every row, as in the first one; got 1 in row 9"):
         read_table(path)

@@ -25,9 +25,8 @@ from rkhs.data.columns import as_numbers, unlike_columns
 from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_rows as keep_rows, listed, titles_of
 from rkhs.data.formats import is_table, is_text_table
 from rkhs.data.known_columns import times_of_rows
-from rkhs.data.layout import find_layout
 from rkhs.data.series_files import AXES_NOTE
-from rkhs.data.table_reader import Options
+from rkhs.data.table_reader import Options, find_layout
 from rkhs.data.text import Doubtful, Mendable, Note
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error

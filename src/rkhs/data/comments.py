@@ -24,17 +24,13 @@ def foot_lines(lines: list[str]) -> list[str]:
     """The last of these lines that are no rows: one or two texts below a blank line, or several words alone."""
     found: list[str] = []
     pending: list[str] = []
-    below = 0  # cells of a row of the table right below
-    for line in reversed([line.strip() for line in lines if not line.startswith(MARKS)]):
+    bare = [line.strip() for line in lines if not line.startswith(MARKS)]
+    for above, line in zip(bare[-2::-1], bare[:0:-1], strict=True):
         marks = len(_MARK.findall(line))
         cells = [cell.strip(' "') for cell in _MARK.split(line.rstrip(",;\t| "))]
-        if line.count('"') % 2 or (below and below != marks):
-            return []
-        if below:
-            return found
-        if len(cells) > 2 or any(map(_is_number, cells)):
-            below = marks
-        elif cells == [""]:
+        if len(cells) > 2 or any(map(holds_number, cells)) or line.count('"') % 2:
+            return found if marks == len(_MARK.findall(above)) and not line.count('"') % 2 else []
+        if cells == [""]:
             found, pending = [*pending, *found], []
         elif not marks and " " in line:
             found, pending = [line, *pending, *found], []
@@ -43,7 +39,7 @@ def foot_lines(lines: list[str]) -> list[str]:
     return []
 
 
-def _is_number(cell: str) -> bool:
+def holds_number(cell: str) -> bool:
     """Whether a cell holds a number."""
     return bool(cell) and number_in(cell) is not None
 

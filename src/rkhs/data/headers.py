@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import combinations, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,15 +77,13 @@ class _Data(NamedTuple):
 
 def _data(rows: Sequence[Row]) -> _Data | None:
     """What the last rows show; None where they hold no numbers."""
-    filled = [row for row in rows if any(row)]
+    filled = list(filter(any, rows))
     last = filled[-min(_FOOT, max(2, len(filled) // 3)) :] if len(filled) > 2 else []
     width = max(Counter(map(len, last)).items(), key=lambda pair: pair[1], default=(0, 0))[0]
     last = [row for row in last if len(row) == width and sum(map(bool, row)) > min(2, width - 1)]
-    columns = list(zip(*map(kinds_of, last), strict=True))
-    numbers = [j for j, column in enumerate(columns) if column.count(NUMBER) > 4 * column.count(TEXT)]
-    return (
-        _Data(width, numbers, [j for j, column in enumerate(columns) if BLANK not in column], last) if numbers else None
-    )
+    columns = list(enumerate(zip(*map(kinds_of, last), strict=True)))
+    numbers = [j for j, column in columns if column.count(NUMBER) > 4 * column.count(TEXT)]
+    return _Data(width, numbers, [j for j, column in columns if BLANK not in column], last) if numbers else None
 
 
 def find_names(rows: Sequence[Row]) -> int | None:
@@ -132,22 +130,23 @@ def rises(cells: Sequence[str]) -> bool:
 
 def full_names(names: Sequence[str], above: Sequence[Row], blank: Iterable[int], guessed: list[str]) -> tuple[str, ...]:
     """Names of all columns, that differ: with cells of the rows above, numbers behind them, or their places."""
-    tops = [_filled_right(row, len(names)) for row in above if kinds_of(row[1:]).strip(BLANK)]
-    choices = [few for count in (0, 1, len(tops)) for few in combinations(tops[::-1] if count == 1 else tops, count)]
-    made = max((_with_cells(names, few) for few in choices), key=lambda some: len({*some} - {""}))
-    kept = [name if j not in blank else "" for j, name in enumerate(made)]
-    if kept != [*names]:
-        first = next(new for new, old in zip(kept, names, strict=True) if new != old)
-        guessed.append(f"names of columns are made of several rows, as {quote(first)} is")
-    found = numbered([name or ("" if j == 0 or j in blank else f"column {j}") for j, name in enumerate(kept)])
-    pairs = [*zip(found, kept, strict=True)]
-    _note(
-        "columns without a name are called by their places, from 0",
-        [new for new, old in pairs if new and not old],
-        guessed,
-    )
-    _note("names that repeat have numbers behind them", [new for new, old in pairs if old and new != old], guessed)
+    united = [name if j not in blank else "" for j, name in enumerate(_united(names, above))]
+    if united != [*names]:
+        first = next(new for new, old in zip(united, names, strict=True) if new != old)
+        guessed.append(f"names of columns are united from several rows, as {quote(first)} is")
+    places = [j for j, name in enumerate(united) if not name and j and j not in blank]
+    found = numbered([f"column {j}" if j in places else name for j, name in enumerate(united)])
+    _note("columns without a name are called by their places, from 0", [found[j] for j in places], guessed)
+    new = [name for name, old in zip(found, united, strict=True) if old and name != old]
+    _note("names that repeat have numbers behind them", new, guessed)
     return tuple(found)
+
+
+def _united(names: Sequence[str], above: Sequence[Row]) -> list[str]:
+    """Names with the cells of the row above, or of all rows above, with which most of them differ."""
+    tops = [_filled_right(row, len(names)) for row in above if kinds_of(row[1:]).strip(BLANK)]
+    choices = [[], *([row] for row in tops[::-1]), tops]
+    return max((_with_cells(names, few) for few in choices), key=lambda some: len({*some} - {""}))
 
 
 def _note(what: str, names: list[str], guessed: list[str]) -> None:

@@ -187,6 +187,21 @@ def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     return layout
 
 
+def _in_front_of_axis(names: Sequence[str], guessed: list[str]) -> set[int]:
+    """The second column, where neither it nor the first has a name, and the others are named by an axis."""
+    if not names or any(names[:2]) or not rises(names[2:]):
+        return set()
+    guessed.append("the second column, without a name in front of an axis, is left out")
+    return {1}
+
+
+def _all_names(names: tuple[str, ...], groups: list[Row], blank: Iterable[int], guessed: list[str]) -> tuple[str, ...]:
+    """Names of all columns, that differ; counts the rows above that are no part of them."""
+    found = full_names(names, groups, blank, guessed)
+    _count_above(sum(map(any, groups)) * (found[1:] == names[1:]), guessed)
+    return found
+
+
 def _count_above(more: int, guessed: list[str]) -> None:
     """Say how many rows above the table are left out, with more of them than are said to be."""
     what = "rows above the table left out: "
@@ -253,14 +268,9 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     blank = _blank_columns(names, kinds, width)
     if blank:
         guessed.append(f"columns without name and cells are left out: {len(blank)}")
-    if names is not None and not any(names[:2]) and rises(names[2:]):
-        guessed.append("the second column, without a name in front of an axis, is left out")
-        blank |= {1}
+    blank |= _in_front_of_axis(names or (), guessed)
     guessed += _leading_zero_notes(names, body, width)
-    if names is not None:
-        made = full_names(names, groups, blank, guessed)
-        _count_above(sum(map(any, groups)) if made[1:] == names[1:] else 0, guessed)
-        names = made
+    names = names and _all_names(names, groups, blank, guessed)
     return replace(
         layout,
         skip=len(over) + len(groups) + len(table) - len(body),
