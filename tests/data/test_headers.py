@@ -20,22 +20,22 @@ CASES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "groups above names that repeat": (
         GROUPS + NAMES + ROWS,
         ("Assay IRI", "When", "Epitope IRI", "Name", "Units", "Value"),
-        "names of columns are united from several rows, as 'Assay IRI' is",
+        "names of columns are united from several rows: 'Assay IRI', 'Epitope IRI'",
     ),
     "one of two rows of groups tells the names apart": (
         ",Normalised,,Raw,\n,Ill,Well,Ill,Well\nwho,s1,s2,s1,s2\n" + NUMBERS,
         ("who", "Normalised s1", "Normalised s2", "Raw s1", "Raw s2"),
-        "as 'Normalised s1' is",
+        "several rows: 'Normalised s1'",
     ),
     "names in two rows, as pandas writes them": (
         ",a,a,b,b\n,x,y,x,y\nwho,,,,\n" + NUMBERS,
         ("who", "a x", "a y", "b x", "b y"),
-        "as 'a x' is",
+        "several rows: 'a x'",
     ),
     "an empty name below a title": (
         "who,plain,Ill,,\n,,u,v,w\n" + NUMBERS,
         ("who", "plain", "u", "v", "w"),
-        "united from several rows, as 'who' is",
+        "united from several rows: 'who'",
     ),
     "names that repeat alone": (
         "who,a,s,b,s\n" + NUMBERS,

@@ -74,6 +74,11 @@ class _Data(NamedTuple):
         found = kinds_of(row)
         return len(row) == self.width and NUMBER in found and all(found[j] != BLANK for j in self.whole)
 
+    def names_all(self, row: Row) -> bool:
+        """Whether no name repeats, and each column without blank cells has one, but perhaps the first."""
+        names = [*filter(None, map(str.strip, row))]
+        return len(row) == self.width and len(set(names)) == len(names) and all(row[j] for j in self.whole if j)
+
 
 def _data(rows: Sequence[Row]) -> _Data | None:
     """What the last rows show; None where they hold no numbers."""
@@ -88,25 +93,23 @@ def _data(rows: Sequence[Row]) -> _Data | None:
 
 def find_names(rows: Sequence[Row]) -> int | None:
     """The row of names above the data: the first with one for each column, else the last; None where none is clear."""
-    if (data := _data(rows)) is None:
-        return None
-    found: list[int] = []
-    for i, row in enumerate(rows[:_HEAD]):
-        texts = data.texts_over_numbers(row)
-        if len(set(texts)) > (len(data.numbers) > 1):
-            found.append(i)
-        elif not found and _is_axis(row, data.rows):
-            return i
-        elif data.holds(row):
-            break
-    named = (i for i in found if len(rows[i]) == data.width and _all_named(rows[i], data.whole))
+    data = _data(rows)
+    found = [] if data is None else _candidates(rows, data)
+    named = (i for i in found if data is not None and data.names_all(rows[i]))
     return next(named, max((i for i in found if not _are_units(rows[i])), default=max(found, default=None)))
 
 
-def _all_named(row: Row, whole: Iterable[int]) -> bool:
-    """Whether no name repeats, and each column without blank cells has one, but perhaps the first."""
-    names = [*filter(None, map(str.strip, row))]
-    return len(set(names)) == len(names) and all(row[j] for j in whole if j)
+def _candidates(rows: Sequence[Row], data: _Data) -> list[int]:
+    """Rows above the first one of the data with texts over its numbers, or else the first with an axis."""
+    found: list[int] = []
+    for i, row in enumerate(rows[:_HEAD]):
+        if len(set(data.texts_over_numbers(row))) > (len(data.numbers) > 1):
+            found.append(i)
+        elif not found and _is_axis(row, data.rows):
+            return [i]
+        elif data.holds(row):
+            break
+    return found
 
 
 def _are_units(row: Row) -> bool:
@@ -131,15 +134,17 @@ def rises(cells: Sequence[str]) -> bool:
 def full_names(names: Sequence[str], above: Sequence[Row], blank: Iterable[int], guessed: list[str]) -> tuple[str, ...]:
     """Names of all columns, that differ: with cells of the rows above, numbers behind them, or their places."""
     united = [name if j not in blank else "" for j, name in enumerate(_united(names, above))]
-    if united != [*names]:
-        first = next(new for new, old in zip(united, names, strict=True) if new != old)
-        guessed.append(f"names of columns are united from several rows, as {quote(first)} is")
-    places = [j for j, name in enumerate(united) if not name and j and j not in blank]
-    found = numbered([f"column {j}" if j in places else name for j, name in enumerate(united)])
-    _note("columns without a name are called by their places, from 0", [found[j] for j in places], guessed)
-    new = [name for name, old in zip(found, united, strict=True) if old and name != old]
-    _note("names that repeat have numbers behind them", new, guessed)
+    _note("names of columns are united from several rows", _others(united, names), guessed)
+    placed = [name or f"column {j}" * (j > 0 and j not in blank) for j, name in enumerate(united)]
+    _note("columns without a name are called by their places, from 0", _others(placed, united), guessed)
+    found = numbered(placed)
+    _note("names that repeat have numbers behind them", _others(found, placed), guessed)
     return tuple(found)
+
+
+def _others(names: Sequence[str], before: Sequence[str]) -> list[str]:
+    """Names that are not what they were."""
+    return [name for name, old in zip(names, before, strict=True) if name != old]
 
 
 def _united(names: Sequence[str], above: Sequence[Row]) -> list[str]:
