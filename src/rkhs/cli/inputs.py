@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +24,7 @@ from rkhs.cli.corrections import (
     read_texts,
     read_whole,
     reading_advice,
+    refuse_distances,
     warn_of_dates as warn_of_dates,
     warn_of_identifiers,
 )
@@ -193,27 +193,8 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
             return several
     data = read_table(path, gram=gram, **options)
     if gram is True:
-        _refuse_distances(args, data, path, options)
+        refuse_distances(args, data, path, options)
     return _report_skipped(args, _symmetric(data, gram))
-
-
-def _refuse_distances(args: argparse.Namespace, data: Dataset, path: str, options: dict[str, Any]) -> None:
-    """Refuse numbers with zeros on the diagonal alone: no kernel has these, and distances do."""
-    away = data.X[data.X > 0.0]
-    if data.X.diagonal().any() or len(away) < 0.5 * data.X.size or data.X.min() < 0.0:
-        return
-    new = f"{os.path.basename(path).partition('.')[0]}_gram.csv"
-    given = "".join(f", {name}={value!r}" for name, value in options.items())
-    line = (
-        f"import numpy, pandas; from rkhs.data import read_table; t = read_table({path!r}, gram=True{given}); "
-        f"pandas.DataFrame(numpy.exp(-t.X / {np.median(away):.4g}), t.row_names, t.row_names).to_csv({new!r})"
-    )
-    what = f"{path}: expected a Gram matrix; got zeros on its diagonal and positive numbers elsewhere, as of distances"
-    command = shlex.join(["rkhs", *(new if word == path else word for word in args.words)])
-    raise InputError(
-        f"{what}; this makes kernel values of them, the exponentials of minus each divided by their median, and reads "
-        f'these:\n\n  python -c "{line}" && {command}'
-    )
 
 
 def _symmetric(data: Dataset, gram: bool | Literal["cross"]) -> Dataset:
