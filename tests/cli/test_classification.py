@@ -190,9 +190,7 @@ def test_classes_of_a_gram_matrix_are_found_by_the_names_of_its_rows(folder: Pat
     assert [row["churn"] for row in table("p.csv")] == model.predict(new).tolist()
     head = SmoothClassifier().fit(rkhs.load("m.rkhs").codes_, LABELS[:20])
     assert model.predict(new).tolist() == head.predict(rkhs.load("m.rkhs").transform(new)).tolist()
-    with pytest.raises(
-        ValueError, match="same order"
-    ):  # kernel values with other training items than their column says
+    with pytest.raises(ValueError, match="same order"):  # kernel values with other training items than their column says
         model.predict(new.iloc[:, ::-1])
 
 
