@@ -239,7 +239,7 @@ def _warn_of_counts(args: argparse.Namespace, data: Dataset) -> None:
     if not args.transpose:  # of which it was noted
         log = PER_MILLION.format("t[n].div(t[n].sum(axis=1), axis=0)")
         what = f"its numbers run over decades, as counts do, whose {PER_MILLION_WORDS} are usually read"
-        warn(Note(f"{data.source}: {what}; {written(data, args.skip_rows, log)}"))
+        warn(Note(f"{data.source}: {what}; {written(data, args, log)}"))
     sums, logs = data.X.sum(axis=1), np.log1p(data.X).mean(axis=1)  # controls hide a failed item in its sum
     below = np.median(logs) - logs
     low = (sums < _HARDLY * np.median(sums)) | (below > max(_FAR_BELOW * float(np.median(np.abs(below))), np.log(2.0)))

@@ -24,6 +24,7 @@ from rkhs.cli.corrections import (
     read_texts,
     read_whole,
     reading_advice,
+    refuse_distances,
     warn_of_dates as warn_of_dates,
     warn_of_identifiers,
 )
@@ -197,6 +198,8 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
         if several is not None:
             return several
     data = read_table(path, gram=gram, **options)
+    if gram is True:
+        refuse_distances(args, data, path, options)
     return _report_skipped(args, _symmetric(data, gram))
 
 

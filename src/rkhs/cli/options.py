@@ -209,6 +209,9 @@ def column(text: str) -> str | int:
     """Turn what was typed for a column into its position, if it is a number that names none, or its name."""
     from rkhs.data.dataset import Typed
 
+    text = (
+        text[1:-1] if len(text) > 2 and text[0] == text[-1] and text[0] in "'\"" else text
+    )  # marks that no shell took
     return Typed(text) if text.isdecimal() and str(int(text)) == text else text
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, compress
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,9 +23,10 @@ from rkhs.cli.corrections import quiet
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers, unlike_columns
 from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_rows as keep_rows, listed, titles_of
-from rkhs.data.formats import is_table
+from rkhs.data.formats import is_table, is_text_table
 from rkhs.data.known_columns import times_of_rows
 from rkhs.data.series_files import AXES_NOTE
+from rkhs.data.table_reader import Options, find_layout
 from rkhs.data.text import Doubtful, Mendable, Note
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
@@ -146,7 +148,7 @@ def transposed(data: Dataset, args: argparse.Namespace) -> Dataset:
     read: Sequence[str] | None = getattr(args, "of_model", None)
     kept = _without_gaps(data, names, X, read, filled=getattr(args, "filled", None))
     if read is None:
-        _note_decades(data, args.skip_rows, X)
+        _note_decades(data, args, X)
     columns = None if names is None else tuple(compress(names, kept.tolist()))
     found = replace(data, column_names=columns)
     return _turned(found, data.column_names, X[kept].T.copy(), filled=getattr(args, "filled", None))
@@ -238,7 +240,7 @@ def _without_gaps(
     return ~gaps | many
 
 
-def _note_decades(data: Dataset, skip_rows: int | None, X: np.ndarray) -> None:
+def _note_decades(data: Dataset, args: argparse.Namespace, X: np.ndarray) -> None:
     """Note positive numbers over several decades, as intensities and counts are, of items that are columns."""
     values = X[np.isfinite(X)]
     positive = values[values > 0.0]
@@ -250,15 +252,17 @@ def _note_decades(data: Dataset, skip_rows: int | None, X: np.ndarray) -> None:
         if (values == np.round(values)).all():
             log, what, whose = PER_MILLION.format("t[n] / t[n].sum()"), "over decades, as counts", PER_MILLION_WORDS
         what = f"its numbers run {what} do, whose {whose} are usually read"
-        warn(Note(f"{data.source}: {what}; {written(data, skip_rows, log)}"))
+        warn(Note(f"{data.source}: {what}; {written(data, args, log)}"))
 
 
-def written(data: Dataset, skip_rows: int | None, log: str) -> str:
+def written(data: Dataset, args: argparse.Namespace, log: str) -> str:
     """The command of Python that writes logarithms of the columns of a file to another."""
     source = data.source
     name = os.path.basename(source).partition(".")[0]
     items = "" if data.column_names is None else f".loc[:, {data.column_names[0]!r}:{data.column_names[-1]!r}]"
-    above = f", skiprows={skip_rows}" if skip_rows else ""
+    known = {name: getattr(args, name) for name in ("encoding", "delimiter", "skip_rows") if getattr(args, name)}
+    skipped = find_layout(Path(source), Options(**known)).skip - 1 if is_text_table(source) else 0
+    above = f", skiprows={skipped}" if skipped > 0 else ""
     line = (
         f"import numpy, pandas; t = pandas.read_csv({source!r}, sep=None, engine='python'{above}); "
         f"n = t{items}.select_dtypes('number').columns; t[n] = {log}; t.to_csv({name + '_log.csv'!r}, index=False)"
@@ -268,11 +272,11 @@ def written(data: Dataset, skip_rows: int | None, log: str) -> str:
 
 def _check_described(data: Dataset) -> None:
     """Refuse columns of texts, dates and gaps, with others that are no items; warn of these alone."""
-    names, X = data.column_names or (), as_numbers(data.X)
+    names, X = data.column_names or [*map(str, data.places or range(data.X.shape[1]))], as_numbers(data.X)
     texts = _columns_of_texts(data, names, X) if data.kind == "table" else []
     genes = [name for name in _OF_GENES if "Chr" in texts and name in names]
     items = [name not in {*texts, *genes} for name in names]
-    others = unlike_columns([*compress(names, items)], X[:, items]) if names else []
+    others = [*_repeated(names), *unlike_columns([*compress(names, items)], X[:, items])] if data.column_names else []
     out = list(dict.fromkeys([*texts, *genes, *others]))
     if texts:
         every, found = len(out) == len(names), listed([*map(quote, texts)])
@@ -281,6 +285,14 @@ def _check_described(data: Dataset) -> None:
     if others:
         what = f"{data.source}: columns that may describe the rows of the file, and are read as items"
         warn(Doubtful(f"{what}: {listed([*map(quote, others)])}", "leaves them out", drop_columns=others))
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    """Names that stand in the file more than once, where these are less than half: later ones have a number behind."""
+    base = {name: re.sub(r"\.\d+$", "", name) for name in names}
+    found = {base[name] for name in names if base[name] != name and base[name] in base}
+    repeated = [name for name in names if base[name] in found]
+    return repeated if 2 * len(repeated) < len(names) else []
 
 
 def _columns_of_texts(data: Dataset, names: Sequence[str], X: np.ndarray) -> list[str]:

@@ -59,6 +59,7 @@ _PHRASES = {
     'gram="cross"': "rkhs transform with a model",
     "(fit_robust)": "(rkhs fit --robust, without --predict of a class)",
     "gram=False": "no --gram",
+    "gram=True": "--gram",
     "header=False": "--header no",
     "header=True": "--header yes",
     "kernel='precomputed'": "--gram",
@@ -135,7 +136,7 @@ def parameters() -> frozenset[str]:
 
 def message_lines(text: str) -> str:
     """A message as one line of bounded length, reworded, and a command to copy in a line of its own."""
-    words, mark, command = text.partition("\n\n  rkhs ")
+    words, mark, command = text.partition("\n\n  ")
     return f"{in_flags(_one_line(words))}{mark}{command}"
 
 
