@@ -139,7 +139,7 @@ def test_classes_of_series_are_a_column(tmp_path: Path, monkeypatch, capsys) -> 
 @pytest.fixture
 def genes(tmp_path: Path) -> Path:
     group, names = np.arange(12) % 2, [f"S{i}" for i in range(12)]
-    X = 8.0 + 3.0 * RNG.normal(size=(160, 1)) + 0.5 * RNG.normal(size=(160, 12))
+    X = 8.0 + 3.0 * RNG.normal(size=(240, 1)) + 0.5 * RNG.normal(size=(240, 12))
     X[:30] += 3.0 * group
     lines = [f"gene{j}," + ",".join(f"{v:.3f}" for v in row) for j, row in enumerate(X)]
     (tmp_path / "genes.csv").write_text("gene," + ",".join(names) + "\n" + "\n".join(lines) + "\n")

@@ -61,7 +61,7 @@ def share(model: Any, rows: np.ndarray) -> float:
 
 
 def test_new_rows_are_rebuilt_better_than_with_kernel_parts_alone(model: KernelAutoencoder) -> None:
-    kernel = fit_once(KernelAutoencoder(2, storage=model.storage, linear_part="kernel"), X)
+    kernel = fit_once(KernelAutoencoder(2, storage=model.storage, linear_part="kernel", reg=REG), X)
     components = PCA(2).fit(X)
     left = ((NEW - components.inverse_transform(components.transform(NEW))) ** 2).sum(1).mean()
     assert share(model, NEW) < 0.8 * share(kernel, NEW)
