@@ -395,7 +395,7 @@ def test_sets_of_codes_and_depth_fit_and_say_the_same_from_a_file(name: str, tmp
     np.testing.assert_array_equal(threads, serial)
 
 
-@pytest.mark.parametrize("name", slowly(FORMS, "deep", "four layers", "soft", "sphere", "white"))
+@pytest.mark.parametrize("name", slowly(FORMS, "deep", "deep and robust", "four layers", "soft", "sphere"))
 def test_their_regularisers_are_chosen_and_files_of_rows_have_the_same_model(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
