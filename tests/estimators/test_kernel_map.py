@@ -27,7 +27,7 @@ def digits(few_candidates: dict[str, Any]) -> KernelMap:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in few_candidates.items():
             patch.setattr(name, value)
-        return KernelMap().fit(DIGITS[:180])
+        return KernelMap().fit(DIGITS[:250])
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +80,12 @@ def test_new_rows_have_the_same_bits_in_any_company(digits: KernelMap) -> None:
 
 
 def test_training_rows_have_their_places(digits: KernelMap, iris: KernelMap) -> None:
-    np.testing.assert_array_equal(digits.transform(DIGITS[:180]), digits.codes_)
+    np.testing.assert_array_equal(digits.transform(DIGITS[:250]), digits.codes_)
     np.testing.assert_array_equal(KernelMap().fit_transform(IRIS), iris.codes_)
 
 
 def test_new_rows_keep_their_neighbours_and_are_decoded(digits: KernelMap) -> None:
-    rows, new = DIGITS[:180], DIGITS[400:600]
+    rows, new = DIGITS[:250], DIGITS[400:600]
     places = digits.transform(new)
     kept = neighbours_kept(rows, digits.codes_, new, places)
     plain = KernelPCA(2, kernel="linear").fit(rows)
@@ -101,7 +101,7 @@ def test_two_fits_have_the_same_bits(iris: KernelMap) -> None:
 
 
 def test_rows_far_from_all_others_are_novel_wherever_the_map_places_them(digits: KernelMap) -> None:
-    rows, drawn = DIGITS[:180], np.random.default_rng(0).normal(size=(20, 64))
+    rows, drawn = DIGITS[:250], np.random.default_rng(0).normal(size=(20, 64))
     size = np.linalg.norm(rows - rows.mean(0), axis=1).mean()
     far = rows.mean(0) + 2.0 * size * drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
     assert np.isfinite(digits.transform(far)).all()
@@ -110,7 +110,7 @@ def test_rows_far_from_all_others_are_novel_wherever_the_map_places_them(digits:
 
 def test_row_recall_is_the_share_of_neighbours_that_the_map_keeps(digits: KernelMap) -> None:
     for i in (0, 17, 233):
-        near = [((A - A[i]) ** 2).sum(1) for A in (DIGITS[:180], digits.codes_)]
+        near = [((A - A[i]) ** 2).sum(1) for A in (DIGITS[:250], digits.codes_)]
         first, second = (set(np.argsort(np.where(np.arange(250) == i, np.inf, d))[:10]) for d in near)
         assert digits.row_recall_[i] == pytest.approx(len(first & second) / 10.0)
 
@@ -139,7 +139,7 @@ def test_objects_and_sparse_rows(digits: KernelMap) -> None:
     words = ["kernel", "kennel", "matrix", "tricks", "metric", "panel", "channel", "colonel"]
     model = KernelMap(kernel=lambda x, y: float(len(set(x) & set(y)))).fit(words)
     assert model.transform(["kernels"]).shape == (1, 2)
-    sparse = KernelMap().fit(scipy.sparse.csr_array(DIGITS[:180]))
+    sparse = KernelMap().fit(scipy.sparse.csr_array(DIGITS[:250]))
     assert sparse.objective_ == pytest.approx(digits.objective_, abs=3e-3)  # many steps of descent
     assert sparse.held_out_error_ is None
 
