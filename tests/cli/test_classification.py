@@ -12,6 +12,7 @@ import pytest
 
 import rkhs
 from rkhs.cli.classification import _cross_validated
+from rkhs.cli.kinds import choose_width
 from rkhs.cli.main import main
 from rkhs.evaluation import SmoothClassifier, load_classifier
 from rkhs.evaluation.comparison import counting_error
@@ -187,10 +188,14 @@ def test_classes_of_a_gram_matrix_are_found_by_the_names_of_its_rows(folder: Pat
     pandas.Series(LABELS[:20], names[:20], name="churn")[::-1].to_csv("classes.csv")
     assert main(["fit", "K.csv", "--gram", "--labels", "classes.csv", *FAST]) == 0
     assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
+    model, new = load_classifier("m.rkhs"), K.iloc[20:, :20]
+    assert [row["churn"] for row in table("p.csv")] == model.predict(new).tolist()
     head = SmoothClassifier().fit(rkhs.load("m.rkhs").codes_, LABELS[:20])
-    assert [row["churn"] for row in table("p.csv")] == head.predict(
-        rkhs.load("m.rkhs").transform(K.to_numpy()[20:, :20])
-    ).tolist()
+    assert model.predict(new).tolist() == head.predict(rkhs.load("m.rkhs").transform(new)).tolist()
+    with pytest.raises(
+        ValueError, match="same order"
+    ):  # kernel values with other training items than their column says
+        model.predict(new.iloc[:, ::-1])
 
 
 def test_the_error_of_an_accuracy_is_that_of_its_parts_where_these_differ_more() -> None:
@@ -285,3 +290,30 @@ def test_the_width_of_substrings_is_chosen_by_the_classes(
     assert main([*words, "--kernel", "spectrum(k=4)"]) == 0
     assert "chosen by the classes" not in capsys.readouterr().out
     assert repr(rkhs.load("m.rkhs").kernel_) == "Spectrum(k=4)"
+
+
+def test_the_choice_of_the_width_does_not_flatter_the_accuracy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Classes that have nothing to do with the sequences: each part chooses the width without its rows."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    texts, labels = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(24)], rng.permutation(["p"] * 12 + ["q"] * 12)
+    Path("s.fasta").write_text("".join(f">s{i}\n{text}\n" for i, text in enumerate(texts)))
+    Path("c.csv").write_text("name,side\n" + "".join(f"s{i},{label}\n" for i, label in enumerate(labels)))
+    words = ["fit", "s.fasta", "--labels", "c.csv", "--predict", "side", "-o", "m.rkhs", "--estimator", "kernel-pca"]
+    assert main([*words, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    items = np.array(texts, dtype=object)
+
+    def codes_of_part(rows: np.ndarray) -> np.ndarray:
+        return rkhs.KernelPCA(10, kernel=choose_width(items[rows], labels[rows]).kernel).fit(items).codes_
+
+    assert facts["kernel chosen in each part"]
+    by_parts = _cross_validated(items, labels, np.arange(24), 0, codes_of_part)
+    flattered = _cross_validated(rkhs.load("m.rkhs").codes_, labels, np.arange(24), 0)
+    assert facts["accuracy"] == by_parts["accuracy"] != flattered["accuracy"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "accuracy on 24 labels" in said
+    assert "the choice of the kernel, which every part repeats without its rows" in said

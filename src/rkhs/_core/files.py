@@ -63,6 +63,10 @@ def text_encoding(encoding: object) -> str:
     return "utf-8-sig" if known == "utf-8" else known
 
 
+UNFINISHED: set[Path] = set()
+"""Temporary files that are being written."""
+
+
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path in the same folder, and move it onto `path` when the block has written and synced it."""
@@ -70,6 +74,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     _remove_stale(target)
     try:
         temporary = _create(target, old)
+        UNFINISHED.add(temporary)
         try:
             yield temporary
             if old is not None:
@@ -77,6 +82,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
+            UNFINISHED.discard(temporary)
         _sync_folder(target.parent)
     except OSError as error:
         raise _cannot_write(path, error) from error
@@ -101,8 +107,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         yield handle
         handle.flush()
         os.fsync(handle.fileno())
-        found = os.fstat(handle.fileno()).st_size
-        if found != handle.size:
+        if (found := os.fstat(handle.fileno()).st_size) != handle.size:
             raise OSError(errno.EIO, f"{found} of {handle.size} bytes are on the disk")
 
 
@@ -238,10 +243,8 @@ _KINDS = {
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a regular file to read it; a pipe is refused without waiting, a device without opening it."""
     _refuse_special(os.stat(path))
-    flags = os.O_RDONLY
-    for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"):  # each where the system has it
-        flags |= getattr(os, name, 0)
-    handle = os.open(path, flags)
+    names = ("O_RDONLY", "O_NONBLOCK", "O_NOCTTY", "O_BINARY")  # each where the system has it
+    handle = os.open(path, sum(getattr(os, name, 0) for name in names))
     try:
         _refuse_special(os.fstat(handle))  # it may have been exchanged in between
         return os.fdopen(handle, "rb")

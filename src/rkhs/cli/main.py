@@ -16,10 +16,10 @@ from typing import Any
 
 from rkhs import __version__
 from rkhs._core.errors import RkhsError
-from rkhs.cli.options import TRACEBACK, declare, flags_in, last_command, noted, with_command
+from rkhs.cli.options import TRACEBACK, declare, flags_in, last_command, noted
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
-from rkhs.cli.wording import message_lines
+from rkhs.cli.wording import message_lines, with_command
 
 # Command, the name of its module with OPTIONS, perhaps EXAMPLES, and run(args), and its line of help.
 _COMMANDS = {
@@ -86,6 +86,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.showwarning = _once(args)
         try:
             _parser(*filter(None, [chosen])).parse_args(words, args)
+            if getattr(args, "window", None) == 1:
+                args.window, args.rows = None, True
             importlib.import_module(f"rkhs.cli.{args.command}").run(args)
             if args.advice:
                 _print_line(last_command(args))

@@ -64,7 +64,7 @@ reading the input:
 --records CODE  read the rows whose first cell this is, of a text file with several kinds of rows
 --transpose  rows of the file are columns of the table, as genes in rows; its columns are the items. With arrays of
     series: their last axis is time
---window N  cut one long series, a row a time, into items of N rows that follow each other
+--window N  cut one long series, a row a time, into items of N rows that follow each other; 1: each row is an item
 --step N  with --window: rows from the start of one item to that of the next (default: those of an item)
 --missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times
 --header {{yes,no}}  whether the first row of a text file holds names (default: look)"""
@@ -166,29 +166,18 @@ def united(*options: dict[str, Any]) -> dict[str, Any]:
 
 def with_advice(args: argparse.Namespace, *options: dict[str, Any]) -> list[str]:
     """Words of the command with all that its warnings advise, and with other options."""
-    return mended(args, united(*(_taken(one, args) for one in args.advice), *options)).words
+    return mended(args, united(*(taken(one, args) for one in args.advice), *options)).words
 
 
-def _taken(message: Any, args: argparse.Namespace) -> dict[str, Any]:
+def taken(message: Any, args: argparse.Namespace) -> dict[str, Any]:
     """The options of reading that a message or its cause names and this command takes."""
     found = {name: value for name, value in getattr(message, "options", {}).items() if hasattr(args, name)}
     return {} if "drop_columns" in found and args.columns is not None else found
 
 
-def with_command(message: Exception, args: argparse.Namespace) -> str:
-    """The message of an error, and one command that does what it, or its cause, and earlier warnings advise."""
-    found: Any = next((one for one in (message, message.__cause__) if hasattr(one, "options")), None)
-    does = [found.does] if (options := _taken(found, args)) else []
-    if args.advice:
-        does.append(f"does what the {'warning above advises' if len(args.advice) == 1 else 'warnings above advise'}")
-    ways = [options, *filter(None, [getattr(found, "otherwise", None)])]
-    commands = "".join(as_command(with_advice(args, way)) for way in ways)
-    return f"{message}; this command {', and '.join(does)}:{commands}" if does else str(message)
-
-
 def noted(message: Warning, args: argparse.Namespace) -> str:
     """The text of a warning; the options that it names go into the command that ends the run."""
-    if _taken(message, args):
+    if taken(message, args):
         args.advice.append(message)
     return str(message)
 
@@ -218,9 +207,7 @@ def column(text: str) -> str | int:
 
 def named_columns(text: str | list[str | int] | None) -> list[str | int]:
     """The columns that were typed, with commas between them."""
-    if text is None or isinstance(text, list):
-        return text or []
-    return [column(part) for part in parts_of(text)]
+    return text or [] if text is None or isinstance(text, list) else [column(part) for part in parts_of(text)]
 
 
 def parts_of(text: str) -> list[str]:

@@ -34,7 +34,7 @@ SHEETS = TABLES[:2]  # what texts are written to
 PICTURES = (".png", ".svg", ".pdf")
 _LEAST_SPACE = 2**16  # bytes, of which a small model needs some
 _OF_CODES = ("codes", "engine", "scheduler", "jobs", "choose_kernel", "stream", "scores", "plan")
-_IN_FOLDERS = (".txt", ".graphml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
+_IN_FOLDERS = (".txt", ".graphml", ".gml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
 _DATA = (*TABLES, *READ, *_IN_FOLDERS, ".npz", ".smi", *SDF, *SPECTRA, *FASTA, ".ts", ".onnx", *PICTURES)
 
 
@@ -170,7 +170,7 @@ def write_model(
     """Write a model with what must be remembered of its file: columns have names, by which Python checks frames."""
     names, notes = data.column_names, input_notes(data, args) | notes
     estimator, reader = copy.copy(estimator), estimator.reader_
-    if data.kind in ("vectors", "curves", "table") and names is not None and len(names) == data.X.shape[1]:
+    if data.kind in ("vectors", "curves", "table", "gram") and names is not None and len(names) == data.X.shape[1]:
         reader = replace(reader, filling=copy.copy(reader.filling))
         for named in (estimator, reader.filling):
             if named is not None:
