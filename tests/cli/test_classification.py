@@ -82,6 +82,7 @@ def test_a_mixed_table_and_json(folder: Path, capsys: pytest.CaptureFixture[str]
     assert "(cross-validated)" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_copies_of_a_row_are_in_one_part() -> None:
     rng = np.random.default_rng(0)
     codes, y = rng.normal(size=(30, 2)), rng.choice(["a", "b"], 30)
