@@ -57,6 +57,16 @@ def _holds_classes(values: np.ndarray, name: str | int, least: int) -> bool:
     return values.dtype == object
 
 
+def _kept_together(args: argparse.Namespace, estimator: Any, data: Dataset, y: np.ndarray) -> np.ndarray:
+    """Find the groups of rows that stay together in cross-validation: those that are named, else copies."""
+    named = args.groups is not None
+    groups = values_of_column(args, args.groups, "--groups", data) if named else _copies(estimator, data, y)
+    if len(set(groups[[value is not None for value in y.tolist()]].tolist())) < 2:
+        what = f"two groups in --groups {args.groups}" if named else "rows that differ"
+        raise InputError(f"--predict expects {what} among the rows with a class, to measure its accuracy; got one")
+    return groups
+
+
 def fit_classifier(args: argparse.Namespace) -> None:
     """Fit codes to all rows, a classifier to those with a class, score it by cross-validation, and write both."""
     refuse_with_predict(args, ("loss", "robust", "trim"), " of a class")
@@ -70,14 +80,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
         defaults, chosen = _defaults(args, data, known, classes)
         estimator = build_estimator(args, data, defaults=defaults)
         codes = estimator.fit(data.items).codes_
-        together = (
-            _copies(estimator, data, y)
-            if args.groups is None
-            else values_of_column(args, args.groups, "--groups", data)
-        )
-        if len(set(together[known].tolist())) < 2:
-            what = "rows that differ" if args.groups is None else f"two groups in --groups {args.groups}"
-            raise InputError(f"--predict expects {what} among the rows with a class, to measure its accuracy; got one")
+        together = _kept_together(args, estimator, data, y)
         few = chosen is not None and len(classes) <= FEW_ROWS
         of_part = _of_widths(args, data, known, classes, defaults, codes) if few else None
         score = _cross_validated(codes[known], classes, together[known], args.seed or 0, of_part)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shlex
+import string
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -33,6 +33,7 @@ from rkhs.data.text import (
 )
 
 _ROUNDS = 4  # messages about a file, one after the other
+_LETTERS = {*string.ascii_letters, *"*_.-"}  # of sequences
 _FEW_TEXTS = 20  # of a column of categories, or a tenth of its rows
 
 
@@ -93,17 +94,16 @@ def corrected(args: argparse.Namespace, path: str, options: dict[str, Any], what
         what = f"{path}: column {quote(smiles)} holds SMILES: pass --smiles {quote(smiles)}"
         return Mendable(what, smiles=smiles, skip_bad_smiles=bad)
     if len(options.get("columns", ())) == 1 and not _in_order(texts := data.X[:, 0].tolist()):
-        kind = "sequences" if all(re.fullmatch(r"[A-Za-z*_.-]+", text) for text in texts if text) else "texts"
+        kind = "sequences" if _LETTERS.issuperset("".join(filter(None, texts))) else "texts"
         return Mendable(f"{what}; pass --kind {kind} to read them", kind=kind)
     named = next((name for name, cells in dropped.items() if _names_rows(data, name, cells)), None)
     if named is not None:
         del dropped[named]
         what = f"{what}; --index-column {shlex.quote(named)} names the rows by it, and takes names that repeat"
-    if dropped:
-        names = listed([*map(quote, dropped)])
-        what = (
-            f"{what}; --drop-columns leaves out {names}, whose texts hardly repeat, are very many, or look like numbers"
-        )
+    what += (
+        f"; --drop-columns leaves out {listed([*map(quote, dropped)])}, whose texts hardly repeat, are very many, or "
+        "look like numbers"
+    ) * bool(dropped)
     mixed = "--mixed" not in args.words and not getattr(args, "transpose", False)
     return Mendable(what, **advice, mixed=mixed, index_column=named, drop_columns=[*dropped])
 

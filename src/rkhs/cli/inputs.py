@@ -193,6 +193,11 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
         return _read_mixed(args, path, None, None)
     if not gram:
         return _report_skipped(args, _whole(args, path, options))
+    return _read_gram(args, path, gram, options)
+
+
+def _read_gram(args: argparse.Namespace, path: str, gram: Literal[True, "cross"], options: dict[str, Any]) -> Dataset:
+    """Read kernel values: one matrix, or several of a file of arrays."""
     if path.lower().endswith(".npz") and args.key is None:
         several = _gram_views(path, gram, options)
         if several is not None:

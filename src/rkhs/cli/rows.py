@@ -274,7 +274,7 @@ def _check_described(data: Dataset) -> None:
     """Refuse columns of texts, dates and gaps, with others that are no items; warn of these alone."""
     names, X = data.column_names or [*map(str, data.places or range(data.X.shape[1]))], as_numbers(data.X)
     texts = _columns_of_texts(data, names, X) if data.kind == "table" else []
-    genes = [name for name in _OF_GENES if "Chr" in texts and name in names]
+    genes = [*filter(names.__contains__, _OF_GENES)] if "Chr" in texts else []
     items = [name not in {*texts, *genes} for name in names]
     others = [*_repeated(names), *unlike_columns([*compress(names, items)], X[:, items])] if data.column_names else []
     out = list(dict.fromkeys([*texts, *genes, *others]))

@@ -20,6 +20,11 @@ def table_lines(lines: list[str]) -> list[str]:
     return [line for line in lines if line.strip() and not line.startswith(MARKS)]
 
 
+def _is_row(line: str) -> bool:
+    cells = [cell.strip(' "') for cell in _MARK.split(line.rstrip(",;\t| "))]
+    return len(cells) > 2 or any(map(holds_number, cells))
+
+
 def foot_lines(lines: list[str]) -> list[str]:
     """The last of these lines that are no rows: one or two texts below a blank line, or several words alone."""
     found: list[str] = []
@@ -27,10 +32,11 @@ def foot_lines(lines: list[str]) -> list[str]:
     bare = [line.strip() for line in lines if not line.startswith(MARKS)]
     for above, line in zip(bare[-2::-1], bare[:0:-1], strict=True):
         marks = len(_MARK.findall(line))
-        cells = [cell.strip(' "') for cell in _MARK.split(line.rstrip(",;\t| "))]
-        if len(cells) > 2 or any(map(holds_number, cells)) or line.count('"') % 2:
-            return found if marks == len(_MARK.findall(above)) and not line.count('"') % 2 else []
-        if cells == [""]:
+        if line.count('"') % 2:
+            return []
+        if _is_row(line):
+            return found if marks == len(_MARK.findall(above)) else []
+        if not line.strip(',;\t| "'):
             found, pending = [*pending, *found], []
         elif not marks and " " in line:
             found, pending = [line, *pending, *found], []

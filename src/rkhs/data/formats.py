@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 from zipfile import ZipFile
@@ -137,10 +137,9 @@ def _holds_numbers(path: Path) -> bool:
     except (OSError, UnicodeError):
         return False
     lines = [line for line in head[1:] if not line.startswith(("#", "%"))] or head
-    cells = [cell for line in lines for cell in _BETWEEN.split(line) if cell]
-    return _has_cells(lines) or 2 * sum(number_in(cell) is not None or cell.lower() in WEAK for cell in cells) >= max(
-        len(cells), 1
-    )
+    cells = [*filter(None, chain.from_iterable(map(_BETWEEN.split, lines)))]
+    numbers = sum(number_in(cell) is not None or cell.lower() in WEAK for cell in cells)
+    return _has_cells(lines) or 2 * numbers >= max(len(cells), 1)
 
 
 def _has_cells(lines: list[str]) -> bool:

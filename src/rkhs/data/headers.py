@@ -217,7 +217,7 @@ def split_header(
     if (title := _title_of_rows(names, body)) and several:
         names, body = (title, *names[1:]), body[1:]
     if len(names) == width - 1 and widths(body) == {width}:
-        names = _with_missing_name(path, delimiter, names, [row for row in body if row], asked, guessed)
+        names = _with_missing_name(path, delimiter, names, [*filter(None, body)], asked, guessed)
     return names, _without_units(body, guessed)
 
 
@@ -262,12 +262,16 @@ def _names_in_comment(row: Row, first: Row, width: int) -> list[str] | None:
     return numbered(cells) if kinds_of(cells) == width * TEXT else None
 
 
+def _questions(body: list[Row]) -> int:
+    """Count the first rows of Qualtrics, which end with one of ImportIds."""
+    return next((i for i, row in enumerate(body[:3], 1) if row and all(map(_IMPORT_ID.match, row))), 0)
+
+
 def _without_units(body: list[Row], guessed: list[str]) -> list[Row]:
     """The rows without the first, if it holds texts alone where all later rows hold numbers."""
-    ids = next((i for i, row in enumerate(body[:3]) if row and all(map(_IMPORT_ID.match, row))), None)
-    if ids is not None:
-        guessed.append(f"rows of questions and ImportIds of Qualtrics below the names left out: {ids + 1}")
-        return body[ids + 1 :]
+    if questions := _questions(body):
+        guessed.append(f"rows of questions and ImportIds of Qualtrics below the names left out: {questions}")
+        return body[questions:]
     filled, data = list(filter(None, body)), _data(body)
     if len(filled) < 3 or len(widths(body)) > 1 or data is None:
         return body

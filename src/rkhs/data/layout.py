@@ -41,6 +41,7 @@ from rkhs.data.text import WEAK, Mendable, is_gap, is_grouped_number, is_id_name
 
 _SAMPLE_ROWS = 200  # rows that the format is detected from
 _SAMPLE_CHARACTERS = 2**16
+_SEPARATOR = re.compile(r"(?i)sep=(\S|\t)\s*")  # of Excel
 _MARKS = (",", ";", "\t", "|")  # that may stand between cells
 _DELIMITER_NAMES = {" ": "white space", "\t": "tabs"}
 _NO_DECIMAL = re.compile(r"(?<!\d),|,(?!\d)")  # a comma that is no decimal one
@@ -240,18 +241,22 @@ def _start_of_table(rows: list[Row]) -> int:
     return start if named and len(widths(rows[start:])) == 1 else 0
 
 
+def _last_with_letters(rows: list[Row]) -> Row:
+    return next((row for row in reversed(rows) if any(map(str.isalpha, "".join(row)))), [])
+
+
 def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     """The format of a file by its first rows."""
     guessed: list[str] = []
     layout, rows, above = _first_rows(path, options, guessed)
     above = _rows_above(rows, above, guessed)
     table, over = rows[above:], rows[:above]
-    last = next((row for row in reversed(over) if any(map(str.isalpha, "".join(row)))), [])  # may name the columns
+    last = _last_with_letters(over)  # may name the columns
     mark, over, table = without_comments(layout.comment, over, table)
     layout = replace(layout, comment=mark)
     refuse_empty(any(table), path, "a table")
     start = find_names(table) if options.header is not False and options.records is None else None
-    groups, table = table[: start or 0], table[start or 0 :]
+    groups, table = table[:start] if start else [], table[start:]
     names, body = split_header(
         path,
         layout.delimiter,
@@ -317,9 +322,9 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
         head = list(_first_lines(filter(partial(is_record, kind=options.records), handle)))
     head = [line for line in head if line.strip() not in layout.foot]
     formats.refuse_sparse_lines(path, head)
-    declared = None if options.skip_rows else re.fullmatch(r"(?i)sep=(\S|\t)\s*", "".join(head[:1]))
-    given = options.delimiter or (declared[1] if declared else None)
-    layout = replace(layout, delimiter=_delimiter_of(layout, given, head[options.skip_rows or 0 :], guessed))
+    declared = None if options.skip_rows else _SEPARATOR.fullmatch("".join(head[:1]))
+    given = declared[1] if declared and not options.delimiter else options.delimiter
+    layout = replace(layout, delimiter=_delimiter_of(layout, given, head[options.skip_rows :], guessed))
     skip = rows_among(head, options.skip_rows, layout.is_comment) if options.records is None else 0
     with layout.lines() as handle:
         rows = [cells for _, cells in islice(layout.split(handle), len(head))]
@@ -432,7 +437,7 @@ def _splits_too_much(layout: Layout, rows: list[Row], lines: list[str]) -> bool:
 def _ragged_rows(rows: list[Row]) -> int | None:
     """How many rows stand above those of the width of the last one; None if these are no table."""
     width = len(rows[-1]) if rows else 1
-    above = len(rows) - sum(1 for _ in takewhile(lambda row: len(row) == width, reversed(rows)))
+    above = len(rows) - len([*takewhile(lambda row: len(row) == width, reversed(rows))])
     if width == 1 or len(rows) < 2:
         return None
     last = len(kinds_of(rows[above - 1]).rstrip(BLANK))  # cells right above

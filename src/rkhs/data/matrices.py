@@ -65,6 +65,15 @@ def _matrix(rows: list[list[str]]) -> tuple[np.ndarray, tuple[str, ...] | None, 
     return None if found is None else (found[0], names if all(names) else None, found[1])
 
 
+def _half(known: np.ndarray) -> int | None:
+    """Whether one half of a matrix is known, with its diagonal (0) or without (-1); None for anything else."""
+    for k in (0, -1):
+        half = np.tri(len(known), k=k, dtype=bool)
+        if len(known) > 2 and (np.array_equal(known, half) or np.array_equal(known, half.T)):
+            return k
+    return None
+
+
 def _values(rows: Sequence[list[str]]) -> tuple[np.ndarray, tuple[str, ...]] | None:
     """Numbers of a matrix or of one half of it, which is mirrored; None for other cells."""
     n, grows = len(rows), len(rows[0]) < len(rows[-1])
@@ -78,9 +87,8 @@ def _values(rows: Sequence[list[str]]) -> tuple[np.ndarray, tuple[str, ...]] | N
     known = np.isfinite(values)
     if known.all():
         return values, ()
-    halves = [(k, np.tri(n, k=k, dtype=bool)) for k in (0, -1)]
-    k = next((k for k, half in halves if np.array_equal(known, half) or np.array_equal(known, half.T)), None)
-    if k is None or n < 3:
+    k = _half(known)
+    if k is None:
         return None
     values = np.where(known, values, values.T)
     np.fill_diagonal(values, np.nan_to_num(np.diag(values)))

@@ -197,13 +197,18 @@ def read_parts(file: Path, extension: str, options: Options, rows: int | None = 
     elif rows is not None or not is_text_table(file):
         yield from _numbers(file, options, rows)
     else:
-        try:
-            whole = [*_numbers(file, options, rows)]
-        except InputError as error:
-            whole = [] if extension == ".xlsx" else _of_pairs(file, options, error)
-            if not whole:
-                raise
-        yield from whole
+        yield from _whole_text(file, extension, options)
+
+
+def _whole_text(file: Path, extension: str, options: Options) -> list[Dataset]:
+    """Read a text file at once, as a table or as pairs."""
+    try:
+        return [*_numbers(file, options, None)]
+    except InputError as error:
+        whole = [] if extension == ".xlsx" else _of_pairs(file, options, error)
+        if not whole:
+            raise
+        return whole
 
 
 def _numbers(file: Path, options: Options, rows: int | None) -> Iterator[Dataset]:

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import filterfalse
 from typing import NamedTuple
 
 from rkhs._core.errors import InputError, quote, warn
@@ -184,7 +185,7 @@ def several_numbers(
     known = [*filter(None, cells)]
     for read, how in ((first_number, "the first of their numbers alone"), (mean_number, "the mean of their numbers")):
         texts: dict[str | None, str] = {cell: text for cell in known if (text := read(cell, decimal))}
-        others = [cell for cell in known if cell not in texts]
+        others = [*filterfalse(texts.__contains__, known)]
         if texts and 2 * len(others) > len(known) and _are_numbers(others, decimal, thousands):
             first, count = next(iter(texts.items())), len(known) - len(others)
             of = "1 cell is" if count == 1 else f"{count} cells are"

@@ -53,6 +53,19 @@ class Prediction:
         return self.classes[int(value)] if self.classes else readable(value)
 
 
+def _outputs(
+    texts: np.ndarray, values: np.ndarray, classes: list[str] | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Some rows whose value is known, their values or numbers of their classes, and what a machine fits."""
+    known = np.flatnonzero(texts != "" if classes is None else np.isin(texts, classes))
+    rows = known[np.unique(np.linspace(0, len(known) - 1, min(len(known), _MAX_ROWS)).astype(int))]
+    if classes is None:
+        true = np.array(values[rows], dtype=float)
+        return rows, true, true[:, None]
+    true = np.array([*map(classes.index, texts[rows])], dtype=float)
+    return rows, true, np.eye(len(classes))[true.astype(int)]
+
+
 def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.ndarray]) -> Prediction | str:
     """Predict each row from the others; return the reason as a sentence if that is impossible."""
     name, values = target
@@ -64,10 +77,7 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
         return (
             f"{name} was not predicted: expected 2 to {_MAX_CLASSES} classes of two rows or more; got {len(classes)}."
         )
-    known = np.flatnonzero([text in classes if classed else text != "" for text in texts])
-    rows = known[np.unique(np.linspace(0, len(known) - 1, min(len(known), _MAX_ROWS)).astype(int))]
-    true = np.array([classes.index(text) for text in texts[rows]] if classed else values[rows], dtype=float)
-    Y = np.eye(len(classes))[true.astype(int)] if classed else true[:, None]
+    rows, true, Y = _outputs(texts, values, classes) if classed else _outputs(texts, values)
     try:
         machine, X, left_out, nested = _left_out(model, items, rows, Y)
     except (RkhsError, AttributeError) as error:
