@@ -12,7 +12,7 @@ import numpy as np
 from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator, choose_width, chose_kernel
-from rkhs.cli.columns import column_sentences
+from rkhs.cli.columns import column_sentences, rare_texts_hint
 from rkhs.cli.inputs import named_columns, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.summaries import little_sentence, print_result
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _COMPONENTS, _FOLDS, _REPEATS = 10, 5, 5
 _MOST_COMPONENTS = 40  # of sequences
+_MORE_COMPONENTS = (20, 40)  # of a table, compared by its classes
+_READ = {"filled": "standardised", "ranked": "as ranks"}
 _MOST_CLASSES = 50
 
 
@@ -67,6 +69,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
     with user_errors():
         defaults, chosen = _defaults(args, data, known, classes)
         estimator = build_estimator(args, data, defaults=defaults)
+        of_columns = _choose_columns(args, estimator, data, known, classes)
         codes = estimator.fit(data.items).codes_
         together = (
             _copies(estimator, data, y)
@@ -84,6 +87,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
         "predicts": str(name),
         "components": codes.shape[1],
         "kernel choice": chosen,
+        "columns choice": of_columns,
         "classes": dict(counts),
         "classes dropped": dict(Counter(value for value in given.tolist() if value not in {*counts, None})),
         "rows without a class": int((~known).sum()),
@@ -95,7 +99,8 @@ def fit_classifier(args: argparse.Namespace) -> None:
     }
     kept = score | {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)
-    print_result(args, facts, [*_summary(facts), *facts["columns"]["notes"], f"model: {args.output}"])
+    hint = rare_texts_hint(args, data, known)
+    print_result(args, facts, [*_summary(facts, hint), *facts["columns"]["notes"], f"model: {args.output}"])
 
 
 def _defaults(
@@ -110,6 +115,35 @@ def _defaults(
     count = max(_COMPONENTS, min(_MOST_COMPONENTS, data.n_samples // 4))
     sentence = f"{choice.kernel!r}, chosen by the classes; leave-one-out errors (1: the shares alone): {errors}"
     return {"n_components": count, "kernel": choice.kernel}, sentence
+
+
+def _choose_columns(
+    args: argparse.Namespace, estimator: Any, data: Dataset, known: np.ndarray, classes: np.ndarray
+) -> str | None:
+    """Set how numbers of a table are read, and the number of components, where no flag does; say how."""
+    from rkhs.estimators.options.arguments import TABLES
+    from rkhs.features import FilledTable
+
+    asked = {text.partition("=")[0] for text in args.set or ()}
+    if getattr(estimator, "columns", None) != "filled" or "columns" in asked:
+        return None
+    free = args.n_components is None and "n_components" not in asked
+    errors: dict[tuple[str, int], float] = {}
+    for columns, numbers in TABLES.items():
+        with quiet():  # the fit reads the rows again
+            X = FilledTable(numbers=numbers).fit(data.X).transform(data.X)
+        X = (X @ np.linalg.eigh(np.cov(X.T).reshape(X.shape[1], -1))[1][:, ::-1])[known]
+        most = min(X.shape[1], data.n_samples // 4) if free else 0
+        for count in (0, *(count for count in _MORE_COMPONENTS if count <= most)):
+            head = evaluation.SmoothClassifier().fit(X[:, : count or _COMPONENTS], classes)
+            errors[columns, count or _COMPONENTS] = head.leave_one_out_error_
+    columns, count = min(errors, key=lambda one: errors[one])
+    estimator.set_params(columns=columns, **({"n_components": count} if count > _COMPONENTS else {}))
+    return (
+        f"numbers {_READ[columns]}, chosen by the classes, as is the number of components; leave-one-out errors of "
+        "principal components (1: the shares alone): "
+        + ", ".join(f"{count} {_READ[columns]} {error:.3f}" for (columns, count), error in errors.items())
+    )
 
 
 def _without_rare(y: np.ndarray, least: int) -> np.ndarray:
@@ -176,25 +210,26 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
     }
 
 
-def _summary(facts: dict[str, Any]) -> list[str]:
+def _summary(facts: dict[str, Any], hint: str) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
     counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
     n = facts["input"]["items"]
     dropped = [f"{label} ({count})" for label, count in facts["classes dropped"].items()]
     gaps, folds = facts["rows without a class"], facts["folds"]
     why = f"the rarest class has {folds} rows" if folds in counts.values() else f"there are {folds} groups"
-    but = " but for the choice of the kernel" * bool(facts["kernel choice"])
+    choices = [name for name in ("kernel", "columns") if facts[f"{name} choice"]]
+    but = f" but for the choice of the {choices[0]}" if choices else ""
     hardly = facts["accuracy"] - facts["standard error"] <= facts["accuracy of the most common class"]
     measured = f"It was measured on {folds} folds, because {why}; "
     return [
         f"{facts['class']}: {n} items, codes of {facts['components']} components ({facts['seconds']:.1f} s)",
-        *([f"kernel: {facts['kernel choice']}"] if facts["kernel choice"] else []),
+        *(f"{name}: {facts[f'{name} choice']}" for name in choices),
         f"predicts {name}: {counts_text}"
         + (f"; {gaps} of {n} rows have no class, rkhs predict finds theirs" if gaps else ""),
         f"cross-validated accuracy: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
         f"{folds} parts, {_REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
-        *([little_sentence("the most common class")] if hardly else []),
+        *([little_sentence("the most common class") + hint] if hardly else []),
         *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
         *([f"{measured}the model has them all."] if folds < _FOLDS else []),
         f"Codes were made from all rows, without {name}{but}. The accuracy is for rows like those whose {name} is "
