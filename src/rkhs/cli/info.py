@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 from rkhs import estimators
@@ -107,16 +109,28 @@ def _shape(value: dict[str, Any], container: Container) -> tuple[int, ...]:
     return shape[::-1] if value.get("order") == "F" else shape
 
 
-def _plain(value: Any) -> Any:
+def notes_alone(args: argparse.Namespace) -> dict[str, Any]:
+    """The notes of a model file in a moment, before its model and what computes with it are imported; none if odd."""
+    container = read_container(args.model, FORMAT, args.max_bytes, args.sha256)
+    with suppress(Exception):  # reading the model says what is wrong with it
+        notes = _plain(container.content["notes"], container.arrays)
+        return notes if isinstance(notes.get("input"), dict) else {}
+    return {}
+
+
+def _plain(value: Any, arrays: Mapping[str, Any] | None = None) -> Any:
     """A description without the objects in it: dicts, lists, texts and numbers; what is long is left out."""
     if isinstance(value, list):
-        return [_plain(part) for part in value]
+        return [_plain(part, arrays) for part in value]
     if not isinstance(value, dict):
         return value
     if "$dict" in value:
-        return {key: _plain(part) for key, part in value["$dict"]}
+        return {key: _plain(part, arrays) for key, part in value["$dict"]}
     if "$tuple" in value:
-        return [_plain(part) for part in value["$tuple"]]
+        return [_plain(part, arrays) for part in value["$tuple"]]
+    if arrays and "$texts" in value:
+        data, stops = arrays[value["$texts"]].tobytes(), arrays[value["stops"]].tolist()
+        return [data[start:stop].decode() for start, stop in pairwise([0, *stops])]
     return float(value["$float"]) if "$float" in value else _described(value)
 
 

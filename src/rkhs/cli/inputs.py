@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -25,7 +26,16 @@ from rkhs.cli.corrections import (
     warn_of_identifiers,
 )
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
-from rkhs.cli.options import changed as changed, column, mended, named_columns as named_columns, parts_of, united
+from rkhs.cli.options import (
+    as_command,
+    changed as changed,
+    column,
+    mended,
+    named_columns as named_columns,
+    parts_of,
+    united,
+    with_values,
+)
 from rkhs.cli.rows import APART, names_of_rows, transposed, warn_of_totals, windows, with_progress, without_rows
 from rkhs.data import Dataset
 from rkhs.data.arrays import array_names
@@ -40,9 +50,10 @@ T = TypeVar("T")
 class LackingColumns(InputError):
     """A file lacks columns of the training file."""
 
-    def __init__(self, message: str, names: Sequence[str]) -> None:
+    def __init__(self, message: str, names: Sequence[str], of: int = 0) -> None:
         super().__init__(message)
         self.names = names
+        self.few = 2 * len(names) < of  # of the columns of the model, so that a model without them is worth a fit
 
 
 _OF_TEXTS = ("encoding", "delimiter", "comment", "decimal", "thousands", "records")  # options that read text tables
@@ -230,7 +241,7 @@ def _read_mixed(
     if names is not None and args.columns is None:
         options["columns"] = names
         titles = _below_titles(args, path, names)
-        _refuse_lacking(path, names, titles or names)  # reading says why there are none
+        _refuse_lacking(path, names, titles or names, of_rows=args.index_column)  # reading says why there are none
     elif places and args.columns is None and column_count(path, **reading_options(args)) == width:
         options["columns"] = places
     return _report_skipped(args, read_texts(args, path, kinds, options))
@@ -448,21 +459,54 @@ def _by_names(
             if data.column_names is None:
                 return data
             titles = data.column_names
-        _refuse_lacking(path, names, titles or names)
+        _refuse_lacking(path, names, titles or names, of_rows=args.index_column)
         raise
 
 
 def _refuse_lacking(
-    path: str, names: Sequence[str], found: Sequence[str], what: str = "the columns of the training file"
+    path: str,
+    names: Sequence[str],
+    found: Sequence[str],
+    what: str = "the columns of the training file",
+    of_rows: str | int | None = None,
 ) -> None:
-    """Say which columns of the training file a file does not have."""
+    """Say which columns of the training file a file does not have; one of names of rows is none that it reads."""
     lacking, others = ([n for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names)))
     if lacking:
-        instead = f"; it has {listed([*map(quote, others)])}, which the training file had not" if others else ""
+        instead = f"; its column {quote(of_rows)} names the rows, as in that file" if of_rows in others else ""
+        others = [name for name in others if name != of_rows]
+        instead += f"; it has {listed([*map(quote, others)])}, which the model does not read" if others else ""
         raise LackingColumns(
             f"{path} lacks {listed([*map(quote, lacking)])}, of {what}{instead}; correct the names, or the file",
             lacking,
+            len(names),
         ) from None
+
+
+def check_columns(args: argparse.Namespace, notes: dict[str, Any]) -> None:
+    """Refuse a table of texts and gaps that lacks columns of the training file, before its model is built."""
+    known = notes.get("input", {})
+    names = known.get("column_names")
+    if known.get("kind") == "table" and names and args.columns is None and is_table(args.input):
+        with fits_without(notes):
+            args = _as_known(args, args.input, known)
+            titles = [] if args.transpose else _below_titles(args, args.input, names)
+            _refuse_lacking(args.input, names, titles or names, of_rows=args.index_column)
+
+
+@contextmanager
+def fits_without(notes: dict[str, Any]) -> Iterator[None]:
+    """Print the command of the fit without the few columns that a file lacks, if the model file holds it."""
+    try:
+        yield
+    except LackingColumns as error:
+        words = notes.get("command") or []
+        if not words or not error.few or {"--columns", "--transpose", "--window", "--targets"} & {*words}:
+            raise
+        dropped = next((named_columns(one) for flag, one in pairwise(words) if flag == "--drop-columns"), [])
+        command = as_command(with_values(words, "--drop-columns", [*dropped, *error.names]))
+        message = f"{error}; this command fits a model that does not need {('them', 'it')[len(error.names) == 1]}"
+        raise LackingColumns(f"{message}:{command}", error.names) from None
 
 
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:

@@ -12,7 +12,8 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.cli.answers import Answer, check_asked, warn_of_rows, write_answers
-from rkhs.cli.inputs import parts_for_model, user_errors
+from rkhs.cli.info import notes_alone
+from rkhs.cli.inputs import check_columns, fits_without, parts_for_model, user_errors
 from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, read_model_file
 from rkhs.cli.structures import check_candidates, rank_structures
@@ -55,6 +56,7 @@ def run(args: argparse.Namespace) -> None:
     inputs = {"MODEL": args.model, "INPUT": args.input, "--candidates": args.candidates, "--known": args.known}
     Outputs(*inputs.items()).add("-o", args.output, TABLES)
     check_candidates(args)  # before the model is read
+    check_columns(args, notes_alone(args))
     file = read_model_file(args)
     if args.coverage is not None:
         check_number(args.coverage, "--coverage", above=0.0, at_most=1.0)
@@ -68,7 +70,7 @@ def run(args: argparse.Namespace) -> None:
     check_asked(args, file.estimator, head)
     parts = parts_for_model(args, args.input, file.estimator, file.notes)
     answers = _numbers(args, file, parts) if head is None else _classes(args, file, parts, head)
-    with user_errors():
+    with user_errors(), fits_without(file.notes):
         write_answers(args, answers, file.notes)
 
 
