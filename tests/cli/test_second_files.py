@@ -124,7 +124,7 @@ def test_a_line_behind_a_hash_names_the_columns_of_labels(run) -> None:
 
 
 def test_a_lacking_column_ends_in_the_fit_without_it(run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The names of the rows are no column of the model; the fit is printed whole, before the model is built, and runs."""
+    """The names of the rows are no column of the model; the fit is printed before the model is built, and runs."""
     titles = ["address", "area", "floor", "zone", "change", "price"]
     rows = [[f"Street {i}", 20 + i % 9, i % 4, "nsw"[i % 3], i % 5 - 2, 3 * (20 + i % 9) + i % 4] for i in range(30)]
     lines = [titles, *rows]

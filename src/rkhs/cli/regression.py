@@ -15,11 +15,12 @@ from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences, warn_of_series
 from rkhs.cli.inputs import quiet, user_errors
+from rkhs.cli.options import advised, as_command
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels
 from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
-from rkhs.cli.targets import dropped_positions, logarithm, read_with_numbers, values_of_column
+from rkhs.cli.targets import dropped_positions, identifiers, logarithm, read_with_numbers, values_of_column
 from rkhs.reports.held_out import (
     OUTLIER_FACTOR,
     decisive_notes,
@@ -73,7 +74,8 @@ def fit_regressor(args: argparse.Namespace) -> None:
     known = {"columns": names, "places left out": dropped_positions(args, data)}
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
     write_model(args.output, model.estimator_, data, args, predict=known)
-    print_result(args, facts, [*_summary(facts, named_rows(data)), *of_columns, f"model: {args.output}"])
+    without = _without_suspicious(args, data, found.rows)
+    print_result(args, facts, [*_summary(facts, named_rows(data), without), *of_columns, f"model: {args.output}"])
 
 
 def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> estimators.OperatorKernelRegressorCV:
@@ -170,7 +172,11 @@ def _facts(
 
     fitted = Y[found.fitted]
     names_of_rows = row_labels(data)
-    rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
+    ids = identifiers(args, data) if found.rows else [""] * len(Y)
+    rows = [
+        {"row": names_of_rows[i], "residual": found.residuals[i]} | ({"identifier": ids[i]} if ids[i] else {})
+        for i in found.rows
+    ]
     errors = held_out_errors(model, fitted)
     ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
     plain = found.robust is None and "R^2" in errors
@@ -265,7 +271,7 @@ def _of_deviations(model: estimators.OperatorKernelRegressorCV) -> Iterator[str]
         )
 
 
-def _summary(facts: dict[str, Any], counted: str) -> list[str]:
+def _summary(facts: dict[str, Any], counted: str, without: str) -> list[str]:
     linear = facts["rows where the loss is linear"]
     kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
     gaps = f"; {unknown} row{'' if unknown == 1 else 's'} without a value: left out" if unknown else ""
@@ -288,14 +294,29 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
             f"intervals that rkhs predict writes hold for rows of these groups; for another {facts['groups']} they can "
             "be too narrow"
         )
-    lines += _suspicious_rows(facts, counted)
+    lines += _suspicious_rows(facts, counted, without * ("\n\n  rkhs " not in "".join(lines)))
     if linear:
         named = f": {', '.join(linear)}{counted}" if len(linear) <= _MOST_NAMED else ""
         lines.append(f"{len(linear)} of {facts['input']['items']} rows are in the linear part of the loss{named}")
     return lines
 
 
-def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
+def _without_suspicious(args: argparse.Namespace, data: Dataset, rows: list[int]) -> str:
+    """Print the command that leaves suspicious rows out, by name or number, or by ``--robust`` where names cannot."""
+    places = [*map(str, data.row_names or data.row_numbers)]
+    out = [*filter(None, (args.leave_out or "").split(",")), *(places[i] for i in rows)]
+    fits_robustly = args.groups is None and args.loss != "auto" and data.kind not in ("gram", "curves")
+    if args.robust or not 0 < len(rows) <= _MOST_NAMED:
+        return ""
+    if not any("," in places[i] or places.count(places[i]) > 1 for i in rows):
+        return (
+            f"; if they are wrong, this command leaves them out:{as_command(advised(args.words, {'leave_out': out}))}\n"
+        )
+    command = as_command(advised(args.words, {"robust": True}))
+    return f"; this command leaves out those without which the fit is another:{command}\n" if fits_robustly else ""
+
+
+def _suspicious_rows(facts: dict[str, Any], counted: str, without: str) -> Iterator[str]:
     """Rows far from what the others predict, or the sentence of a robust fit."""
     rows, limit = facts["suspicious rows"], facts["suspicious above"]
     if facts["robust"] is not None:
@@ -305,7 +326,8 @@ def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
     if not rows:
         yield f"suspicious rows: none has a held-out residual above {limit}"
         return
-    listed = ", ".join(f"{row['row']} ({readable(row['residual'], 3)})" for row in rows[:_MOST_NAMED])
+    shown = [(readable(row["residual"], 3), row.get("identifier"), row["row"]) for row in rows[:_MOST_NAMED]]
+    listed = ", ".join(f"{row} ({', '.join(filter(None, [size, name]))})" for size, name, row in shown)
     more = f" and {len(rows) - _MOST_NAMED} more (all with --json)" if len(rows) > _MOST_NAMED else ""
     stay = "" if facts["robust"] is None else ", which stay in the fit: look at them"
-    yield f"suspicious rows{stay}, held-out residual above {limit}: {listed}{more}{counted}"
+    yield f"suspicious rows{stay}, held-out residual above {limit}: {listed}{more}{counted}{without}"

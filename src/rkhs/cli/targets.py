@@ -30,7 +30,7 @@ from rkhs.data.known_columns import (
     read_numbers,
 )
 from rkhs.data.tables import typed
-from rkhs.data.text import MIXED, FewWords, Mendable, MixedCells, Note, are_amounts
+from rkhs.data.text import MIXED, FewWords, Mendable, MixedCells, Note, are_amounts, is_id_name
 
 _KINDS_WITH_CLASSES = ("series", "graphs")
 
@@ -303,6 +303,19 @@ def column_as_texts(args: argparse.Namespace, name: str) -> list[str] | None:
         return None
     values = read_column_of(changed(args, gram=False), name, "--predict").tolist()
     return ["" if cell is None else str(cell) for cell in values]
+
+
+def identifiers(args: argparse.Namespace, data: Dataset) -> list[str]:
+    """Title and cell of each row in the first column of names that all differ; empty where rows are named by one."""
+    other = data.row_names is not None or any(getattr(args, name) for name in ("gram", "transpose", "window"))
+    titles = [] if other or args.header == "no" or not is_table(args.input) else titles_of(args, args.input)
+    for title in filter(is_id_name, filter(None, titles)):
+        with suppress(InputError), quiet():  # no column of the model
+            column = read_column_of(changed(args, labels=None), title, "--groups").tolist()
+            cells = [str(column[row - 1] or "").removesuffix(".0") for row in data.row_numbers]
+            if all(cells) and len({*cells}) == len(cells):
+                return [f"{title} {cell}" for cell in cells]
+    return [""] * data.n_samples
 
 
 def values_of_column(args: argparse.Namespace, name: str | int, flag: str, data: Dataset) -> np.ndarray:
