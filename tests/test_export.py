@@ -174,3 +174,5 @@ def test_the_command(data: Any, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "X (rows, 4) -> codes (rows, 2)" in capsys.readouterr().out
     expected = model.set_params(refine=False).transform(new)
     np.testing.assert_allclose(run(tmp_path / "model.onnx", new), expected, atol=1e-9)
+    rkhs.save(rkhs.OperatorKernelRegressor().fit(X, X[:, :1]), tmp_path / "model.rkhs")
+    assert main(["export", *words]) == 0  # of a predictor there is one part

@@ -63,7 +63,9 @@ REFINED = {
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
-@pytest.mark.parametrize("name", REFINED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=pytest.mark.slow) if one == "narrow first" else one for one in REFINED]
+)
 def test_refined_codes_have_derivatives(name: str) -> None:
     rng = np.random.default_rng(0)
     places = rng.uniform(-1.0, 1.0, (32, 2))

@@ -209,7 +209,12 @@ TRIALS = (
         "FunctionalKernelRegressor",
         rkhs.FunctionalKernelRegressor,
         curves,
-        {"trim": [None, 2.0, 5.0], "n_basis": [5, 10], "basis": ["cosine_sine", "empirical"], "center": [False]},
+        {
+            "trim": [None, 2.0, 5.0],
+            "n_basis": [5, 10],
+            "basis": ["fourier", "cosine_sine", "empirical"],
+            "center": [False],
+        },
         ("curves",),
     ),
     Trial("Nystroem", landmarks, rebuilt, {"sampling": ["kmeans++", "leverage"]}, IMAGES, 800),

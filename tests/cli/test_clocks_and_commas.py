@@ -40,8 +40,7 @@ def command_of(said: str) -> list[str]:
     return shlex.split(said.rstrip().splitlines()[-1])[1:]
 
 
-@pytest.mark.parametrize("first", ["Ab-Datum;Ab-Uhrzeit", "Ab-Datum"])
-@pytest.mark.parametrize("window", [[], ["--window", "24"]])
+@pytest.mark.parametrize(("first", "window"), [("Ab-Datum;Ab-Uhrzeit", ["--window", "24"]), ("Ab-Datum", [])])
 def test_numbers_with_commas_among_words_are_no_categories(
     capsys: pytest.CaptureFixture[str], first: str, window: list[str]
 ) -> None:

@@ -89,7 +89,7 @@ def test_texts_and_gaps_name_the_flag_that_keeps_them(
     assert main(["fit", "customers.csv", "--drop-columns", drop, *FAST]) == 2
     printed = capsys.readouterr().err
     assert said in printed
-    assert "this command reads it:\n\n  rkhs fit customers.csv" in printed
+    assert "this command reads it, and keeps texts and gaps (--mixed):\n\n  rkhs fit customers.csv" in printed
     assert "--missing" not in printed  # the command is enough
 
 

@@ -180,11 +180,11 @@ def test_a_large_file_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nearest_items_take_the_memory_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rkhs.cli.nearest._BLOCK", 50_000)
-    known, new = (torch.from_numpy(np.random.default_rng(i).normal(size=(n, 2))) for i, n in enumerate((500, 20_000)))
+    known, new = (torch.from_numpy(np.random.default_rng(i).normal(size=(n, 2))) for i, n in enumerate((500, 8_000)))
     tracemalloc.start()
     try:
         _nearest(Gaussian(1.0), known, new, 1, alone=False)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 8 * 500 * 20_000 / 4
+    assert peak < 8 * 500 * 8_000 / 4

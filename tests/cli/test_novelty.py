@@ -135,10 +135,10 @@ def test_of_many_novel_rows_only_those_that_are_printed_are_kept(tmp_path: Path)
     few, all_of_them = _Found(0.05, model, 10), _Found(0.05, model, sys.maxsize)
     for part in range(3):
         path = tmp_path / f"{part}.csv"
-        pd.DataFrame(np.random.default_rng(part).normal(size=(40, 2)) + 8.0, columns=["a", "b"]).to_csv(path)
+        pd.DataFrame(np.random.default_rng(part).normal(size=(15, 2)) + 8.0, columns=["a", "b"]).to_csv(path)
         for found in (few, all_of_them):
             found.add(read_items(path, index_column=0))
-    assert few.count == all_of_them.count == 120
+    assert few.count == all_of_them.count == 45
     assert len(few._novel) == 10
     assert [row for row, _ in few.novel()] == [row for row, _ in all_of_them.novel()][:10]
 

@@ -106,7 +106,11 @@ def test_identifiers_and_days_do_not_become_the_model(capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    "day", ["2021-03-{:02d}", "{:02d} Mar 2021", "{:02d}/03/21 10:30", "Mar {}, 2021", "{}-Mar-21"]
+    "day",
+    [
+        *("2021-03-{:02d}", "{:02d}/03/21 10:30", "Mar {}, 2021"),
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("{:02d} Mar 2021", "{}-Mar-21")),
+    ],
 )
 def test_dates_as_texts_are_read_as_days(capsys: pytest.CaptureFixture[str], day: str) -> None:
     write("dates.csv", [*TITLES, "when"], WINE, [day.format(1 + i % 28) for i in range(N)])
@@ -233,7 +237,7 @@ def test_series_of_several_channels(capsys: pytest.CaptureFixture[str]) -> None:
     assert "t counts up 20 times, as times of series do" in fit(capsys, "long.csv", *QUICK)
 
 
-@pytest.mark.parametrize("falling", [False, True])
+@pytest.mark.parametrize("falling", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_spectra_below_their_wavelengths(capsys: pytest.CaptureFixture[str], falling: bool) -> None:
     rng = np.random.default_rng(6)
     waves = np.linspace(850.0, 1048.0, 80)[:: -1 if falling else 1]

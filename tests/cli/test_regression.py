@@ -497,7 +497,7 @@ def test_novelty_of_few_rows_in_columns_of_other_units_takes_the_new_row_into_th
     shares = []
     for seed in range(8):
         rng = np.random.default_rng(seed)
-        X, names = rng.normal(size=(39, 60)) * np.logspace(-2.0, 2.0, 60), [f"c{j}" for j in range(60)]
+        X, names = rng.normal(size=(39, 40)) * np.logspace(-2.0, 2.0, 40), [f"c{j}" for j in range(40)]
         write_codes("known.csv", np.c_[X[:19], rng.normal(size=19)], column_names=[*names, "y"])
         write_codes("new.csv", X[19:], column_names=names)
         assert fit("known.csv", "--predict", "y", "-o", "m.rkhs") == 0

@@ -155,7 +155,7 @@ def test_neighbours_are_named_by_their_distance(tmp_path: Path, capsys: pytest.C
     assert "by the Euclidean distance" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("shape", [(24, 2, 50), (10, 50, 50)])
+@pytest.mark.parametrize("shape", [(12, 2, 50), (8, 50, 50)])
 def test_the_axis_of_time_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], shape: tuple[int, int, int]
 ) -> None:

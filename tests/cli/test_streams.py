@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import signal
@@ -14,7 +15,8 @@ import numpy as np
 import pytest
 
 import rkhs
-from rkhs.cli import info
+from rkhs._core.files import atomic_file
+from rkhs.cli import info, streams
 from rkhs.cli.main import main
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals
 from rkhs.cli.wording import message_lines
@@ -178,3 +180,31 @@ def test_an_interrupt_that_falls_into_a_destructor_ends_the_command(name: str, r
     finally:
         signal.signal(getattr(signal, name), handler)
     assert sys.unraisablehook is before
+
+
+def test_a_signal_ends_one_long_computation_unless_a_file_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python looks at signals between its steps alone; a factorisation of minutes is one step."""
+    left: list[int] = []
+    monkeypatch.setattr(streams, "_LATE", 0.1)
+    monkeypatch.setattr(streams.os, "_exit", left.append)
+    monkeypatch.setattr(streams.atexit, "_run_exitfuncs", lambda: None)
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def work() -> None:
+        with ended_by_signals():
+            threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGTERM]).start()
+            hashlib.pbkdf2_hmac("sha256", b"", b"", 1_000_000)
+
+    try:
+        with pytest.raises(Terminated):
+            work()
+        assert left[0] == 143
+        assert capsys.readouterr().err.startswith("rkhs: ended by SIGTERM; nothing was left half written\n")
+        left.clear()
+        with pytest.raises(Terminated), atomic_file(tmp_path / "a.csv"):
+            work()
+        assert (left, os.listdir(tmp_path)) == ([], [])
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -112,7 +112,9 @@ def test_kernels(kernel: Kernel) -> None:
     data = items(kernel, 6)
     other = data if kernel.domain == "gram" else items(kernel, 4, seed=1)
     if kernel.domain != "objects":
-        given, others, kinds = data.numpy(), other.numpy(), CONTAINERS
+        given, others = data.numpy(), other.numpy()
+        first = len(repr(kernel)) % 3  # two of the containers for each kernel: all are read in one place
+        kinds = {name: CONTAINERS[name] for name in list(CONTAINERS)[first::3]}
     else:
         given, others = list(data), list(other)
         kinds = {

@@ -33,6 +33,7 @@ from tests.contracts.estimator_examples import (
     fitted,
     for_estimator,
     is_pairwise,
+    plain,
     transformers,
 )
 
@@ -47,8 +48,19 @@ def quick_first(make: Callable[..., list[BaseEstimator]]) -> list[Any]:
     ]
 
 
+def classes_first(make: Callable[..., list[BaseEstimator]]) -> list[Any]:
+    """Every class, and with -m slow its other configurations, whose data go in and out by the same code."""
+    known = {repr(one) for one in plain(QUICK)}
+    return [
+        one if hasattr(one, "marks") or repr(one) in known else pytest.param(one, marks=pytest.mark.slow)
+        for one in quick_first(make)
+    ]
+
+
 each = pytest.mark.parametrize("estimator", quick_first(configurations), ids=repr)
+each_class = pytest.mark.parametrize("estimator", classes_first(configurations), ids=repr)
 each_transformer = pytest.mark.parametrize("estimator", quick_first(transformers), ids=repr)
+each_class_of_transformers = pytest.mark.parametrize("estimator", classes_first(transformers), ids=repr)
 
 
 @pytest.fixture
@@ -105,7 +117,7 @@ def test_fits_give_the_same_bits_and_leave_global_generators_alone(estimator: Ba
     assert torch.equal(torch.get_rng_state(), ours)
 
 
-@each
+@each_class
 def test_pickle_joblib_and_clone(estimator: BaseEstimator, data: Any, tmp_path: Path) -> None:
     X, new = for_estimator(estimator, data)
     model = model_of(estimator, X)
@@ -128,7 +140,7 @@ def test_fitted_attributes_hold_no_tensor(estimator: BaseEstimator, data: Any) -
     assert not [name for name, value in vars(model).items() if tensors(value)]
 
 
-@each
+@each_class
 @pytest.mark.parametrize("calls", [8, pytest.param(1000, marks=pytest.mark.slow)])
 def test_eight_threads_agree(estimator: BaseEstimator, calls: int, data: Any, tmp_path: Path) -> None:
     X, new = for_estimator(estimator, data)
@@ -160,7 +172,7 @@ def test_a_row_does_not_depend_on_the_others(estimator: BaseEstimator, data: Any
             np.testing.assert_allclose(back[name], whole[name][::-1], rtol=1e-7, atol=1e-9)
 
 
-@each_transformer
+@each_class_of_transformers
 def test_fit_transform_is_fit_then_transform(estimator: BaseEstimator, data: Any) -> None:
     X, _ = for_estimator(estimator, data)
     model = model_of(estimator, X)
@@ -172,7 +184,7 @@ def test_fit_transform_is_fit_then_transform(estimator: BaseEstimator, data: Any
         np.testing.assert_allclose(model.codes_, model.transform(X), rtol=1e-6, atol=1e-6)
 
 
-@each_transformer
+@each_class_of_transformers
 def test_a_pipeline_may_hand_over_labels(estimator: BaseEstimator, data: Any) -> None:
     X, _ = for_estimator(estimator, data)
     y = np.arange(len(X)) % 2
@@ -184,7 +196,7 @@ def test_a_pipeline_may_hand_over_labels(estimator: BaseEstimator, data: Any) ->
     assert pipe.predict(X).shape == y.shape
 
 
-@each_transformer
+@each_class_of_transformers
 def test_tensor_in_tensor_out(estimator: BaseEstimator, data: Any) -> None:
     X, new = for_estimator(estimator, data)
     model = model_of(estimator, X)
@@ -203,7 +215,7 @@ def test_tensor_in_tensor_out(estimator: BaseEstimator, data: Any) -> None:
         twin.transform(torch.tensor(new, requires_grad=True))
 
 
-@each_transformer
+@each_class_of_transformers
 @pytest.mark.parametrize("library", ["pandas", pytest.param("polars", marks=pytest.mark.slow)])
 def test_frames_in_and_out(estimator: BaseEstimator, data: Any, library: str) -> None:
     frames = pytest.importorskip(library)
@@ -223,7 +235,7 @@ def test_frames_in_and_out(estimator: BaseEstimator, data: Any, library: str) ->
         model.transform(later[names[::-1]])
 
 
-@each_transformer
+@each_class_of_transformers
 def test_float32_in_float32_out_computed_in_float64(estimator: BaseEstimator, data: Any) -> None:
     X, new = (part.astype(np.float32) for part in for_estimator(estimator, data))
     wide = fitted(estimator, X.astype(np.float64))

@@ -70,17 +70,17 @@ def _supremum(loss, A, i):
     for direction in (A[i], torch.from_numpy(TARGETS[i]), rows(33)[i]):
         unit = direction / torch.linalg.vector_norm(direction).clamp_min(1e-12)
         center, width = 0.0, 40.0
-        for _ in range(5):
-            t = torch.linspace(center - width, center + width, 4001, dtype=torch.float64)
+        for _ in range(6):
+            t = torch.linspace(center - width, center + width, 801, dtype=torch.float64)
             R = t[:, None] * unit
             margin = (
-                MaximumMargin(torch.as_tensor(loss.targets)[i].expand(4001, Q))
+                MaximumMargin(torch.as_tensor(loss.targets)[i].expand(801, Q))
                 if isinstance(loss, MaximumMargin)
                 else loss
             )
             values = R @ A[i] - margin.value(R)
             top = int(values.argmax())
-            best, center, width = max(best, float(values[top])), float(t[top]), width / 1000
+            best, center, width = max(best, float(values[top])), float(t[top]), width / 200
     return best
 
 

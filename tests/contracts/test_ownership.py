@@ -40,6 +40,7 @@ from tests.contracts.estimator_examples import (
     COSTLY_GRAMS,
     QUICK,
     configurations,
+    costly_grams_last,
     for_estimator,
     is_pairwise,
     plain,
@@ -135,14 +136,21 @@ def check(estimator: BaseEstimator, lent: Lent, given: Any, new: Any, folder: Pa
     assert_same(first, answers(model, new, saved))
 
 
-CASES: list[Any] = [(estimator, "rows in order") for estimator in estimators()]
-CASES += [  # a Gram matrix in another form is read by one class as by all, and so are rows by classes that take long
+CASES: list[Any] = [
+    pytest.param(estimator, "rows in order", marks=pytest.mark.slow)
+    if is_pairwise(estimator) and type(estimator).__name__ in COSTLY_GRAMS
+    else (estimator, "rows in order")
+    for estimator in estimators()
+]
+CASES += [  # a Gram matrix in another form is read by one class as by all, and so are rows by classes that take long;
+    # every class meets two of the other forms, and with -m slow all
     pytest.param(estimator, form, marks=pytest.mark.slow)
     if (is_pairwise(estimator) and not isinstance(estimator, rkhs.KernelPCA))
     or type(estimator).__name__ in COSTLY_GRAMS
+    or (i + j) % 3
     else (estimator, form)
-    for form in list(LENT)[1:]
-    for estimator in plain(QUICK)
+    for i, form in enumerate(list(LENT)[1:])
+    for j, estimator in enumerate(plain(QUICK))
 ]
 
 
@@ -231,7 +239,7 @@ def test_a_scaler_that_works_in_place_does_not_change_the_model() -> None:
     np.testing.assert_array_equal(pipe.transform(new.copy()), first)
 
 
-@pytest.mark.parametrize("estimator", estimators(), ids=repr)
+@pytest.mark.parametrize("estimator", costly_grams_last(estimators()), ids=repr)
 def test_answers_belong_to_the_caller_and_models_may_be_read_only(
     estimator: BaseEstimator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,7 +54,7 @@ def check_all(
 
 # The classes that other classes of the fast suite stand for, and Gram matrices of classes that fit by iteration.
 COSTLY = COSTLY_GRAMS
-GRAM_COSTLY = ("InputOutputKernelRegressor", "KernelAutoencoder", *COSTLY_GRAMS)
+GRAM_COSTLY = ("InputOutputKernelRegressor", "KernelAutoencoder", "OperatorKernelRegressor", *COSTLY_GRAMS)
 
 
 def costly_last(made: list[BaseEstimator]) -> list[Any]:

@@ -21,7 +21,7 @@ from rkhs.estimators import reader
 from rkhs.estimators.base import KernelEstimator
 from rkhs.evaluation import SmoothClassifier, SmoothRegressor
 from rkhs.features import FilledTable, Nystroem, RandomFeatures
-from tests.contracts.estimator_examples import QUICK, is_pairwise, plain
+from tests.contracts.estimator_examples import QUICK, costly_grams_last, is_pairwise, plain
 
 RNG = np.random.default_rng(3)
 X, NEW = RNG.normal(size=(12, 3)), RNG.normal(size=(4, 3))
@@ -29,7 +29,7 @@ OTHER = 5.0 + 10.0 * RNG.normal(size=(9, 3))
 SHORT: dict[str, dict[str, Any]] = {**QUICK, "FunctionalKernelRegressor": {"reg": 1e-3, "loss": "squared"}}
 
 ESTIMATORS: list[Any] = [
-    *plain(SHORT),
+    *costly_grams_last(plain(SHORT)),
     KernelPCA(2, columns="scaled"),
     KernelPCA(2, loss="huber"),
     KernelPCA(2, storage=Nystroem(5)),

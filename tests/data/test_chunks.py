@@ -92,7 +92,7 @@ def random_table(rng: np.random.Generator) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("files", [150, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("files", [80, pytest.param(400, marks=pytest.mark.slow)])
 def test_chunks_of_any_file_are_the_table_or_the_refusal(tmp_path: Path, files: int) -> None:
     read = refused = 0
     for seed in range(files):

@@ -90,6 +90,8 @@ def test_fasta(tmp_path: Path) -> None:
     found = read_items(file)
     assert found.items.tolist() == ["ACGTACGT", "GG"]
     assert found.row_names == ("one", "two")
+    file.write_text(">Apis mellifera\nACGT\n>Apis cerana\nGG\n")
+    assert read_items(file).row_names == ("Apis mellifera", "Apis cerana")  # first words alone are equal
     for text, message in (
         ("ACGT\n", "header line that starts with '>' first; got 'ACGT' in line 1"),
         ("\n", "expected sequences; got an empty file"),

@@ -21,7 +21,7 @@ from rkhs.cli.inputs import read_input
 from rkhs.cli.options import INPUT, MIXED, declare
 from rkhs.data import Dataset, read_chunks, read_mixed, read_table
 
-QUICK = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(deadline=None, max_examples=18, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NUMBERS = (
     st.floats(allow_nan=False, allow_infinity=False, width=64)
     | st.integers(-9999, 9999).map(float)

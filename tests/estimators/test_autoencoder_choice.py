@@ -172,7 +172,7 @@ def test_the_fit_goes_on_from_the_one_that_was_chosen() -> None:
     afresh = KernelAutoencoder(5, reg=chosen.reg_).fit(X)
     assert chosen.n_iter_ < 0.7 * afresh.n_iter_
     assert chosen.objective_ == pytest.approx(afresh.objective_, rel=0.05)
-    started = [KernelAutoencoder(5, init="random", random_state=seed).fit(X).objective_ for seed in (0, 1)]
+    started = [KernelAutoencoder(5, init="random", random_state=seed).fit(X[:30]).objective_ for seed in (0, 1)]
     assert started[0] != started[1]
 
 

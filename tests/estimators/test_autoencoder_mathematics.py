@@ -124,8 +124,14 @@ def test_rotated_inputs_give_the_same_codes() -> None:
     np.testing.assert_allclose(gram_of_codes(turned), gram_of_codes(plain), atol=1e-4)
 
 
-@pytest.mark.parametrize("metric", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("c", [0.5, 4.0])
+@pytest.mark.parametrize(
+    ("c", "metric"),
+    [
+        pytest.param(c, metric, marks=pytest.mark.slow if (i + j) % 2 else ())
+        for i, c in enumerate([0.5, 4.0])
+        for j, metric in enumerate([0.0, 0.5, 1.0])
+    ],
+)
 def test_scale_law(c: float, metric: float) -> None:
     X = data(3)
     plain = KernelAutoencoder(2, code_metric=metric, **CURVED).fit(X)
@@ -219,8 +225,13 @@ def test_solvers_agree(solver: Solver, max_iter: int, operators: Any) -> None:
     np.testing.assert_allclose(model.inverse_transform(model.codes_), best.inverse_transform(best.codes_), atol=0.1)
 
 
-@pytest.mark.parametrize("widths", [2, (3, 2, 3)])
-@pytest.mark.parametrize("with_operators", [False, True])
+@pytest.mark.parametrize(
+    ("widths", "with_operators"),
+    [
+        *[(2, True), ((3, 2, 3), False)],
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((2, False), ((3, 2, 3), True))),
+    ],
+)
 @pytest.mark.parametrize("solver", ["lbfgs", pytest.param("alternating", marks=pytest.mark.slow)])
 def test_warm_start_goes_on(widths: Any, with_operators: bool, solver: str) -> None:
     X = data(6, 25)

@@ -84,15 +84,16 @@ def test_zero_noise_is_the_plain_model_and_copies_of_zero_noise_too() -> None:
 @pytest.mark.parametrize("constraint", [pytest.param("none", marks=pytest.mark.slow), "sphere"])
 def test_denoising_is_seeded_and_helps(constraint: str) -> None:
     rng = np.random.default_rng(0)
-    noisy = X + rng.normal(0, 0.5, X.shape)
+    rows = X[::2]
+    noisy = rows + rng.normal(0, 0.5, rows.shape)
     options = {"noise": GaussianNoise(0.5, relative=False, copies=4), "random_state": 0}
-    denoiser = model(constraint, **options).fit(X)
+    denoiser = model(constraint, **options).fit(rows)
     twice = [model(constraint, **options).fit(X[:40]).codes_ for _ in range(2)]
     np.testing.assert_array_equal(twice[0], twice[1])
-    plain = model(constraint).fit(X)
-    error = denoiser.reconstruction_error(noisy, targets=X).mean()
-    assert error < plain.reconstruction_error(noisy, targets=X).mean()
-    assert error < ((noisy - X) ** 2).sum(1).mean()
+    plain = model(constraint).fit(rows)
+    error = denoiser.reconstruction_error(noisy, targets=rows).mean()
+    assert error < plain.reconstruction_error(noisy, targets=rows).mean()
+    assert error < ((noisy - rows) ** 2).sum(1).mean()
 
 
 @pytest.mark.parametrize(

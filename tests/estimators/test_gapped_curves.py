@@ -24,7 +24,14 @@ GAPS = RNG.random(Y.shape) < 0.3
 
 
 def machine(**given: Any) -> FunctionalKernelRegressor:
-    options = {"n_basis": 5, "loss": "squared", "reg": 1e-4, "input_times": TIMES, "output_times": TIMES}
+    options = {
+        "n_basis": 5,
+        "basis": "fourier",
+        "loss": "squared",
+        "reg": 1e-4,
+        "input_times": TIMES,
+        "output_times": TIMES,
+    }
     return FunctionalKernelRegressor(**{**options, **given})
 
 
@@ -119,7 +126,12 @@ def test_the_default_call_chooses_with_gaps(kernel: str) -> None:
 def test_a_choice_with_one_gap_is_nearly_that_of_whole_curves() -> None:
     one, smooth = Y.copy(), rkhs.kernels.FunctionalGaussian(times=TIMES)
     one[3, 7] = np.nan
-    given: dict[str, Any] = {"n_basis": 3, "loss": "squared", "output_times": np.linspace(0.0, 1.0, 20)}
+    given: dict[str, Any] = {
+        "n_basis": 3,
+        "basis": "fourier",
+        "loss": "squared",
+        "output_times": np.linspace(0.0, 1.0, 20),
+    }
     gapped, whole = (FunctionalKernelRegressor(smooth, trim=None, **given).fit(X, y) for y in (one, Y))
     assert 0.1 <= gapped.reg_ / whole.reg_ <= 10.0
     np.testing.assert_allclose(gapped.leave_one_out_error_, whole.leave_one_out_error_, rtol=0.2)

@@ -68,8 +68,14 @@ def refit_errors(weighted: bool) -> list[float]:
     return errors
 
 
-@pytest.mark.parametrize("kind", [OperatorKernelRegressor, InputOutputKernelRegressor])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "weighted"),
+    [
+        *[(OperatorKernelRegressor, True), (InputOutputKernelRegressor, False)],
+        pytest.param(OperatorKernelRegressor, False, marks=pytest.mark.slow),
+        pytest.param(InputOutputKernelRegressor, True, marks=pytest.mark.slow),
+    ],
+)
 def test_the_choice_is_that_of_refits_without_each_group(kind: Any, weighted: bool) -> None:
     X, Y, groups = made()
     w = np.random.default_rng(1).integers(0, 3, 34) if weighted else np.ones(34, dtype=int)

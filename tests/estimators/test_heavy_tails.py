@@ -58,8 +58,8 @@ def test_ordinary_data_are_fitted_by_radial_kernels_alone(storage: Any, monkeypa
     monkeypatch.setattr(autoencoder_choice, "compare_kinds", refuse)
     monkeypatch.setattr(autoencoder_rows, "compare_kinds", refuse)
     assert not heavy_tailed(torch.as_tensor(ORDINARY))
-    model = KernelAutoencoder(2, storage=storage).fit(ORDINARY[:200])
-    assert same(model, KernelAutoencoder(2, storage=storage, **RADIAL).fit(ORDINARY[:200]))
+    model = KernelAutoencoder(2, storage=storage).fit(ORDINARY[:120])
+    assert same(model, KernelAutoencoder(2, storage=storage, **RADIAL).fit(ORDINARY[:120]))
     assert model.kernel_choice_ is None
 
 

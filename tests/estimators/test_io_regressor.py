@@ -142,8 +142,7 @@ def test_bad_input_is_refused():
             call()
 
 
-@pytest.mark.parametrize("operator", [None, "covariance"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("operator", "weighted"), [("covariance", True), (None, False)])
 def test_the_chosen_regulariser_has_the_least_error_of_refits(operator: str | None, weighted: bool) -> None:
     rng = np.random.default_rng(3)
     X, Y = rng.normal(size=(12, 2)), rng.normal(size=(12, 3))

@@ -31,9 +31,16 @@ def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, Y, w
 
 
-@pytest.mark.parametrize("loss", ["huber", "squared_epsilon_insensitive", Huber(0.3), Power(1.5), "squared"], ids=str)
-@pytest.mark.parametrize("operator", [None, "covariance", A], ids=["identity", "covariance", "matrix"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "operator", "weighted"),
+    [
+        pytest.param(loss, operator, weighted, marks=pytest.mark.slow if (i + j + weighted) % 3 else ())
+        for i, loss in enumerate(["huber", "squared_epsilon_insensitive", Huber(0.3), Power(1.5), "squared"])
+        for j, operator in enumerate([None, "covariance", A])
+        for weighted in (False, True)
+    ],
+    ids=str,
+)
 def test_all_landmarks_are_the_dense_machine(data: Any, loss: Any, operator: Any, weighted: bool) -> None:
     X, Y, w = data
     options: dict[str, Any] = {"loss": loss, "operator": operator, "reg": 1e-3, "tol": 1e-9}

@@ -191,7 +191,7 @@ def test_a_choice_at_an_open_end_is_warned_of():
 
 
 def test_the_norm_criterion_and_default_grids():
-    X, Y = data(12, n=24)
+    X, Y = data(12, n=15)
     model = OperatorKernelRegressorCV(loss="huber", cv=KFold(3)).fit(X, Y)
     assert (model.criterion_, OperatorKernelRegressorCV(cv=3).fit(X, Y).criterion_) == ("norm", "squared")
     assert model.cv_errors_.shape == (2, 8, 5, 3)

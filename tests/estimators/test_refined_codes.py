@@ -233,7 +233,7 @@ def test_two_components_are_searched_from_all_training_codes() -> None:
     rng = np.random.default_rng(0)
     Z = rng.uniform(-1.0, 1.0, (400, 3))
     X = np.sin(3.0 * Z @ rng.normal(size=(3, 20))) + 0.1 * rng.normal(size=(400, 20))
-    train, new = X[:250], X[250:]
+    train, new = X[:160], X[250:350]
     model = KernelAutoencoder(2).fit(train)
     searched = model.reconstruction_error(new).mean()
     with pytest.MonkeyPatch.context() as patch:

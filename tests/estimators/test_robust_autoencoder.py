@@ -33,7 +33,7 @@ def test_no_cut_is_the_squared_loss(loss: Loss) -> None:
 
 @pytest.mark.parametrize("loss", [Huber(0.1), SquaredEpsilonInsensitive(0.1), EpsilonInsensitive(0.1)], ids=repr)
 def test_objective_is_a_lower_bound_within_the_gap_of_the_model_it_describes(loss: Loss) -> None:
-    X = curve()
+    X = curve(40)
     model = KernelAutoencoder(loss=loss, reg=(1e-3, 1e-2), kernel=Gaussian(0.5), decoder_kernel=Gaussian(1.0)).fit(X)
     Z = model.layer_codes_[0]
     U = (X - X.mean(0)) / np.sqrt(X.var(0).sum())
@@ -78,7 +78,7 @@ def test_gram_inputs_are_explicit_features() -> None:
     np.testing.assert_allclose(errors, vectors.reconstruction_error(new), rtol=1e-2, atol=1e-4)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_outliers_move_the_huber_model_less(seed: int) -> None:
     X = curve(seed=seed)
     rng = np.random.default_rng(seed)

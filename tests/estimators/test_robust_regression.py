@@ -104,6 +104,9 @@ def test_unknown_targets_have_no_error() -> None:
 def test_what_is_refused(model: Any, rows: Any, y: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         fit_robust(model, rows, y)
+
+
+def test_scores_of_items_need_their_targets() -> None:
     found = fit_robust(machine(), X, Y)
     with pytest.raises(InputError, match="y must hold the targets"):
         found.score_items(X)

@@ -100,7 +100,7 @@ def test_the_model_is_that_of_the_dense_rows(name: str, tmp_path: Path) -> None:
     [
         lambda: KernelAutoencoder(2, tol=1e-8),
         pytest.param(lambda: KernelAutoencoder(4, tol=1e-8), marks=pytest.mark.slow),
-        lambda: KernelAutoencoder(3, linear_part="kernel", tol=1e-8),
+        pytest.param(lambda: KernelAutoencoder(3, linear_part="kernel", tol=1e-8), marks=pytest.mark.slow),
         lambda: KernelAutoencoder(2, kernel="gaussian", loss="huber", tol=1e-8),
     ],
     ids=["default, two", "default, four", "kernel parts", "huber"],
@@ -163,7 +163,7 @@ def test_texts_in_a_pipeline_and_a_search() -> None:
 
 @pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")
 def test_no_row_is_written_out() -> None:
-    n, d = 50, 400_000
+    n, d = 50, 150_000
     rng = np.random.default_rng(0)
     where = (np.repeat(np.arange(n), 20), rng.integers(0, d, 20 * n))
     wide = sp.csr_array((rng.random(20 * n), where), shape=(n, d))

@@ -43,8 +43,15 @@ CODERS = [
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("weights", ["equal", "unequal"])
-@pytest.mark.parametrize("model", [*REGRESSORS, *CODERS], ids=repr)
+@pytest.mark.parametrize(
+    ("model", "weights"),
+    [
+        pytest.param(model, weights, marks=pytest.mark.slow if (i + j) % 2 else ())
+        for i, model in enumerate([*REGRESSORS, *CODERS])
+        for j, weights in enumerate(["equal", "unequal"])
+    ],
+    ids=repr,
+)
 def test_only_ratios_of_weights_count(model: Any, weights: str) -> None:
     w = np.ones(12) if weights == "equal" else np.random.default_rng(1).integers(1, 4, 12).astype(float)
     regressor = any(model is one for one in REGRESSORS)

@@ -149,7 +149,7 @@ def test_contrastive_terms_by_hand() -> None:
     assert large[1]["complexity"] / large[0]["complexity"] == pytest.approx(16.0, rel=1e-3)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_contrastive_bound_holds_on_fresh_data(seed: int) -> None:
     rng = np.random.default_rng(seed)
 

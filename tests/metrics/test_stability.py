@@ -41,7 +41,7 @@ def test_table_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_one_sample_never_moves_a_loss_by_more_than_beta(loss: Loss, seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, reg = 8, 0.3

@@ -92,7 +92,7 @@ def test_the_loss_is_that_of_t_sne_up_to_a_constant() -> None:
 
 @pytest.mark.parametrize("p", [1, 2, 3])
 def test_the_grid_is_all_pairs(p: int) -> None:
-    Z, weights = (4.0 if p < 3 else 2.0) * normal(200, p), torch.linspace(1.0, 2.0, 200).double()
+    Z, weights = (4.0, 3.0, 1.2)[p - 1] * normal(200, p), torch.linspace(1.0, 2.0, 200).double()
     weights = weights / weights.sum()
     exact, slopes = AllPairs(weights)(Z)
     errors = []

@@ -41,8 +41,15 @@ def test_no_cut_is_the_squared_loss(layers: int, operators: bool, weights: bool,
     torch.testing.assert_close(found_grad, grad, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize(("layers", "operators", "weights"), KINDS)
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize(
+    ("loss", "layers", "operators", "weights"),
+    [
+        pytest.param(loss, *kind, marks=pytest.mark.slow if (i + j) % 2 else ())
+        for i, loss in enumerate(LOSSES)
+        for j, kind in enumerate(KINDS)
+    ],
+    ids=repr,
+)
 def test_gradient_is_that_of_the_optimum_although_nothing_is_differentiated_through_the_solver(
     layers: int, operators: bool, weights: bool, loss: Loss
 ) -> None:

@@ -110,7 +110,7 @@ def test_pooled_collapses_exactly_at_its_bound() -> None:
     assert int((problem.solve(0.99 * second).codes.abs().sum(0) > 0).sum()) == 2
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_window_of_given_negatives(seed: int) -> None:
     X, pairs = triplets(10, 3, seed)
     K = Gaussian(0.2)._gram(X)

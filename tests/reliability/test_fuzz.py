@@ -25,7 +25,13 @@ SEED = 8
 SLOW = {"commands", "fit_robust"}  # seconds a case: in the full run
 
 
-@pytest.mark.parametrize("name", sorted(set(subjects()) - SLOW))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "units.DeepRKM" else name
+        for name in sorted(set(subjects()) - SLOW)
+    ],
+)
 def test_a_case_of_each_subject(name: str, tmp_path: Path) -> None:
     failures = [str(failure) for failure in run_case(name, SEED, 0, tmp_path).failures]
     assert not failures, "\n".join(failures)

@@ -29,10 +29,10 @@ KINDS = ("kernel_pca_sparse", "kernel_pca_tables", "kernel_autoencoder_nystroem"
 
 
 def test_no_changed_file_loads_as_another_model_or_raises_another_error() -> None:
-    outcomes = campaign(8, 12, names=KINDS)
+    outcomes = campaign(5, 8, names=KINDS)
     assert len(outcomes) == len(KINDS)
     assert not [(outcome.line(), outcome.raw, outcome.untyped) for outcome in outcomes if not outcome.is_clean]
-    assert all(outcome.files >= 8 for outcome in outcomes)
+    assert all(outcome.files >= 5 for outcome in outcomes)
 
 
 @pytest.mark.parametrize("place", [10**6, -1, 2**31 - 1])
@@ -124,6 +124,17 @@ _READER = ("reader_", "fields")
 _TABLE = (*_READER, "filling", "$estimator", "state")
 
 
+_FILES: dict[str, bytes] = {}
+
+
+def honest(case: str, folder: Path) -> bytes:
+    """The file of a model, which is fitted once for all changes of it."""
+    if case not in _FILES:
+        rkhs.save(made(list(CASES).index(case), case)[0], folder / "honest")
+        _FILES[case] = (folder / "honest").read_bytes()
+    return _FILES[case]
+
+
 @pytest.mark.parametrize(
     ("case", "change", "message"),
     [
@@ -163,7 +174,7 @@ _TABLE = (*_READER, "filling", "$estimator", "state")
 def test_what_a_model_is_used_by_is_checked_when_it_is_read(
     case: str, change: Callable[[Container], None], message: str, tmp_path: Path
 ) -> None:
-    rkhs.save(made(list(CASES).index(case), case)[0], tmp_path / "m")
+    (tmp_path / "m").write_bytes(honest(case, tmp_path))
     found = read_container(tmp_path / "m", FORMAT, 2**20)
     change(found)
     (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))

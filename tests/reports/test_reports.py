@@ -404,7 +404,7 @@ def test_a_filled_table_with_texts_has_a_page() -> None:
         assert any("1 cell is empty" in sentence for sentence in report.audit)
 
 
-@pytest.mark.parametrize("name", ["my model.rkhs", "it's.rkhs", "-v.rkhs", "$(x);.rkhs", "plain.rkhs"])
+@pytest.mark.parametrize("name", ["it's.rkhs", "-v.rkhs", "$(x);.rkhs"])
 def test_the_line_for_the_shell_quotes_the_name(name: str) -> None:
     X = np.random.default_rng(0).normal(size=(8, 2))
     page = unescape(make_report(KernelPCA(1).fit(X), X, model_file=name).html)

@@ -78,7 +78,7 @@ def test_reasons(solver: Adam | GradientDescent) -> None:
 
 
 def test_reason_decrease() -> None:
-    problem = Quadratic(0, condition=1e4)
+    problem = Quadratic(0, condition=1e3)
     assert GradientDescent(None, 50000, 1e-3).solve(problem, ZERO).reason is Reason.DECREASE
     assert Adam(0.1, 50000, 1e-4, patience=50).solve(problem, ZERO).reason is Reason.DECREASE
 

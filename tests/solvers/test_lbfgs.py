@@ -28,7 +28,7 @@ def test_rosenbrock(dimension: int) -> None:
     assert (start == -1.2).all(), "the start is not changed"
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_quadratic(seed: int) -> None:
     problem = Quadratic(seed, condition=1e6)
     solution = LBFGS(5000, 1e-12).solve(problem, torch.as_tensor(np.random.default_rng(seed).normal(size=20)))

@@ -50,7 +50,11 @@ def problem(widths=(3, 2), n=40, inner=None, seed=0, **settings):
     )
 
 
-@pytest.mark.parametrize("solver", [*FEASIBLE, *PENALTY], ids=name)
+@pytest.mark.parametrize(
+    "solver",
+    [pytest.param(one, marks=pytest.mark.slow) if i in (2, 5) else one for i, one in enumerate([*FEASIBLE, *PENALTY])],
+    ids=name,
+)
 def test_one_layer_agrees_with_eigenvalues(solver):
     """With one layer all algorithms of the paper reach the same objective from the same start."""
     P = problem((3,))
@@ -61,7 +65,7 @@ def test_one_layer_agrees_with_eigenvalues(solver):
 
 
 @pytest.mark.parametrize(
-    "solver", [*FEASIBLE[:4], *(pytest.param(one, marks=pytest.mark.slow) for one in FEASIBLE[4:])], ids=name
+    "solver", [*FEASIBLE[:3], *(pytest.param(one, marks=pytest.mark.slow) for one in FEASIBLE[3:])], ids=name
 )
 def test_every_iterate_is_feasible_and_the_end_stationary(solver):
     P = problem()
@@ -91,7 +95,7 @@ def test_penalty_reports_infeasibility_and_returns_a_feasible_point(inner):
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_subspace_needs_few_evaluations(seed):
-    P = problem((5, 3), n=60, seed=seed)
+    P = problem((5, 3), n=40, seed=seed)
     reference = ProjectedGradient(tol=1e-8, max_iter=5000).solve(P, P.kpca_start())
     done = Subspace(tol=1e-6).solve(P, P.kpca_start())
     assert done.value <= reference.value + 1e-6 * abs(reference.value)
@@ -99,7 +103,7 @@ def test_subspace_needs_few_evaluations(seed):
 
 
 def test_end_to_end_is_at_least_as_good_as_layer_wise():
-    for seed in range(3):
+    for seed in range(2):
         P = problem(seed=seed)
         layer_wise = P.kpca_start()
         assert Subspace().solve(P, layer_wise).value < P.value_and_grad(layer_wise)[0]

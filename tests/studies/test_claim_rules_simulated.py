@@ -179,7 +179,10 @@ MADE_OF_PARTS = {
 """Parts whose verdict is put together from several, by the simulation above that does it."""
 
 
-def _verdicts(judge: Callable[..., Judged | str], effect: float, *more: Any, runs: int = 30) -> Counter[str]:
+RUNS = 15
+
+
+def _verdicts(judge: Callable[..., Judged | str], effect: float, *more: Any, runs: int = RUNS) -> Counter[str]:
     found = (judge(effect, np.random.default_rng(seed), *more) for seed in range(runs))
     return Counter(one if isinstance(one, str) else one.verdict for one in found)
 
@@ -188,7 +191,7 @@ def _verdicts(judge: Callable[..., Judged | str], effect: float, *more: Any, run
 @pytest.mark.parametrize("name", [*RULES, *PATCHED])
 def test_every_rule_can_hold_and_can_fail(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     judge, more = (RULES[name], ()) if name in RULES else (PATCHED[name], (monkeypatch,))
-    runs = 30 if name in RULES else 3
+    runs = RUNS if name in RULES else 3
     claimed, none, opposite = (_verdicts(judge, effect, *more, runs=runs) for effect in (4.0, 0.0, -4.0))
     assert claimed[HOLDS] >= 0.9 * runs, claimed
     assert name in NONE_IS_CLAIMED or none[HOLDS] <= 0.12 * runs, none
@@ -230,9 +233,9 @@ def test_every_part_of_a_claim_can_hold_and_can_fail(name: str, row: dict[str, A
         assert MADE_OF_PARTS[claim][part] in {*RULES, *PATCHED}
         return
     claimed, none, opposite = (_verdicts(lambda e, rng: _again(row, e, rng), effect) for effect in (6.0, 0.0, -6.0))
-    assert claimed[HOLDS] >= 27, claimed
-    assert none[HOLDS] <= 6, none
-    assert opposite[FAILS] >= 27, opposite
+    assert claimed[HOLDS] >= 0.9 * RUNS, claimed
+    assert none[HOLDS] <= 0.2 * RUNS, none
+    assert opposite[FAILS] >= 0.9 * RUNS, opposite
 
 
 def test_two_settings_that_are_opposite_are_refused() -> None:

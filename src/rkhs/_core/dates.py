@@ -17,22 +17,22 @@ _FORMS = (
     "",  # times of the day alone, which are parts of the first of January 1970
 )
 _WORD = re.compile(r"([^\W\d_]{3,})\.?|,")  # September, Sept. and Sep are one
-# Of English, Finnish, Swedish, Danish, German, French, Spanish, Italian, Portuguese, Polish and Dutch months.
+# Of English, Finnish, Swedish, Danish, German, French, Spanish, Italian, Portuguese, Polish, Dutch and Turkish months.
 _MONTHS = {
     start: english
     for english, starts in {
-        "Jan": "jan tam ene gen sty",
-        "Feb": "feb hel fev fév lut",
+        "Jan": "jan tam ene gen sty oca",
+        "Feb": "feb hel fev fév lut şub",
         "Mar": "mar maa mär maer mrt maart",
-        "Apr": "apr huh avr abr kwi",
+        "Apr": "apr huh avr abr kwi nis",
         "May": "may mai tou maj mag mei",
-        "Jun": "jun kes juin giu cze",
-        "Jul": "jul hei juil lug lip",
-        "Aug": "aug elo aoû aou ago sie",
-        "Sep": "sep syy set wrz",
-        "Oct": "oct lok okt out ott paź paz",
-        "Nov": "nov marr lis",
-        "Dec": "dec jou dez déc dic gru",
+        "Jun": "jun kes juin giu cze haz",
+        "Jul": "jul hei juil lug lip tem",
+        "Aug": "aug elo aoû aou ago sie ağu",
+        "Sep": "sep syy set wrz eyl",
+        "Oct": "oct lok okt out ott paź paz eki",
+        "Nov": "nov marr lis kas",
+        "Dec": "dec jou dez déc dic gru ara",
     }.items()
     for start in starts.split()
 }

@@ -63,6 +63,10 @@ def text_encoding(encoding: object) -> str:
     return "utf-8-sig" if known == "utf-8" else known
 
 
+UNFINISHED: set[Path] = set()
+"""Temporary files that are being written."""
+
+
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path in the same folder, and move it onto `path` when the block has written and synced it."""
@@ -70,6 +74,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     _remove_stale(target)
     try:
         temporary = _create(target, old)
+        UNFINISHED.add(temporary)
         try:
             yield temporary
             if old is not None:
@@ -77,6 +82,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
+            UNFINISHED.discard(temporary)
         _sync_folder(target.parent)
     except OSError as error:
         raise _cannot_write(path, error) from error

@@ -45,7 +45,9 @@ _PIVOTED = 200_000  # rows of a table whose form is looked at: each column is so
 _PERIODIC, _LONGEST = 10, 400  # columns, and lags, in which a period is looked for
 _COMPARED = 10_000  # rows that show whether neighbours are alike
 _MANY_TIMES = 2_000  # of a series, of which all pairs take long
-_NOT_ASKED = dict.fromkeys(("window", "transpose", "predict", "robust", "columns", "drop_columns"))
+_SLOW = 5_000  # rows that are hardly items, of which a fit takes minutes
+_AS_THEY_ARE: tuple[str, dict[str, Any]] = ("takes each row for an item", {"window": 1})
+_NOT_ASKED = dict.fromkeys(("window", "rows", "transpose", "predict", "plan", "robust", "columns", "drop_columns"))
 _MANY_CLASSES = 20  # texts of a column, from which their number is worth a word
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
@@ -221,47 +223,54 @@ def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
 
 
 def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
-    """Say before a fit that rows are times of one series; refuse many where each is compared with all others."""
+    """Say before a fit that rows are hardly items; refuse very many, or many of a series where all are compared."""
     args = argparse.Namespace(**(_NOT_ASKED | vars(args)))
-    _warn_of_long_form(data)
-    if args.window or args.transpose:
+    if args.window or args.transpose or args.rows:
         return
+    long = data.n_samples > _SLOW and not (args.predict or args.plan or args.words[0] == "compare")
     times = _times(data)
-    found = _series_note(data, times) or _order_note(data)
-    if found is None:
+    found = _series_note(data, times)
+    if found is None and (form := _long_form(data)):
+        _note_or_refuse(f"{data.source}: {form}", "", {}, refused=long)
         return
-    message, many = f"{data.source}: {found[0]}", data.n_samples > _MANY_TIMES
-    does, advice = _compared(args, data, found[1])
-    if many and times is not None and (args.words[0] == "novelty" or args.robust):
-        raise Mendable(message, does, **advice)
-    slow = f"; a fit of {data.n_samples} single rows takes minutes" * many
-    warn(Note(message + slow, does, **advice))
+    if (found := found or _order_note(data)) is None:
+        return
+    many = data.n_samples > _MANY_TIMES
+    refused = long or (many and times is not None and (args.words[0] == "novelty" or bool(args.robust)))
+    slow = f"; a fit of {data.n_samples} single rows takes minutes" * (many and not refused)
+    _note_or_refuse(f"{data.source}: {found[0]}{slow}", *_compared(args, data, found[1]), refused=refused)
 
 
-def _warn_of_long_form(data: Dataset) -> None:
-    """Note a table of which each value of one column stands with each of another, and how to pivot it."""
-    if (
-        data.kind != "table"
-        or not is_table(data.source)
-        or not 2 < data.X.shape[1] <= _FEW
-        or not _ORDERED <= len(data.X) <= _PIVOTED
-    ):
-        return
-    names = list(titles_of(data))
-    texts = [j for j, cells in enumerate(data.X.T) if any(map(_is_text, cells[:_APART].tolist()))]
+def _note_or_refuse(message: str, does: str, advice: dict[str, Any], *, refused: bool) -> None:
+    """Warn of rows that are hardly items, or refuse them, with a second command that takes them for items."""
+    if not refused:
+        warn(Note(message, does, **advice))
+    elif not advice:
+        raise Mendable(message, _AS_THEY_ARE[0], **_AS_THEY_ARE[1])
+    else:
+        raise Mendable(message, f"{does}, the second one {_AS_THEY_ARE[0]}", _AS_THEY_ARE[1], **advice)
+
+
+def _long_form(data: Dataset) -> str:
+    """What is said of a table of which each value of one column stands with each of another; how to pivot it."""
+    few = data.kind == "table" and is_table(data.source) and 2 < data.X.shape[1] <= _FEW
+    if not few or not _ORDERED <= len(data.X) <= _PIVOTED:
+        return ""
+    names, X = list(titles_of(data)), data.X
+    if data.row_names is not None and data.row_title:
+        names, X = [data.row_title, *names], np.column_stack([np.array(data.row_names, object), X])
+    texts = [j for j, cells in enumerate(X.T) if any(map(_is_text, cells[:_APART].tolist()))]
     texts += list(map(names.index, data.dates))
-    found = next(_long_forms(data.X, texts), None) if len(texts) > 1 else None
-    if found is not None:
-        row, column, value = (names[j] for j in found[:3])
-        warn(
-            Note(
-                f"{data.source}: a table in long form: each of {found[3]} values of {row} stands with each of "
-                f"{found[4]} of {column}, so rows of one {row} are alike, and errors of left-out rows look too small; "
-                f"a table with a row of each {row} is made by "
-                f"pandas.read_csv({data.source!r}, sep=None, engine='python')"
-                f".pivot_table({value!r}, {row!r}, {column!r}, sort=False).to_csv('wide.csv')"
-            )
-        )
+    found = next(_long_forms(X, texts), None) if len(texts) > 1 else None
+    if found is None:
+        return ""
+    row, column, value = (names[j] for j in found[:3])
+    return (
+        f"a table in long form: each of {found[3]} values of {row} stands with each of {found[4]} of {column}, so rows "
+        f"of one {row} are alike, and errors of left-out rows look too small; a table with a row of each {row} is made "
+        f"by pandas.read_csv({data.source!r}, sep=None, engine='python')"
+        f".pivot_table({value!r}, {row!r}, {column!r}, sort=False).to_csv('wide.csv')"
+    )
 
 
 def _long_forms(X: np.ndarray, texts: list[int]) -> Iterator[tuple[int, int, int, int, int]]:

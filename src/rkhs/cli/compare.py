@@ -12,7 +12,7 @@ import numpy as np
 from rkhs import estimators, evaluation, kernels
 from rkhs._core.errors import InputError, quote
 from rkhs.cli.columns import column_notes, warn_of_series
-from rkhs.cli.inputs import changed, diag_options, read_for_model, read_input, user_errors
+from rkhs.cli.inputs import changed, diag_options, read_for_model, read_input, refuse_lone_labels, user_errors
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, as_command, flags_in, refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, check_diagonal, of_class, read_model_file
@@ -73,6 +73,7 @@ def run(args: argparse.Namespace) -> None:
         _compare_models(args)
         return
     if args.predict is None and args.targets is None:
+        refuse_lone_labels(args, "--predict")
         raise InputError(
             "rkhs compare predicts a column from the others: name it with --predict COLUMN, or a file of values with "
             "--targets FILE; to measure how well models rebuild the rows, name them with --model MODEL"

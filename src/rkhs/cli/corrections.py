@@ -13,8 +13,9 @@ from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.options import mended, united
 from rkhs.data import Dataset, read_items
 from rkhs.data.columns import identifier
+from rkhs.data.curves import as_curves as as_curves
 from rkhs.data.dataset import listed
-from rkhs.data.known_columns import reading_advice as reading_advice
+from rkhs.data.known_columns import read_by_guess as read_by_guess, reading_advice as reading_advice
 from rkhs.data.mixed import MOST_TEXTS, OF_MIXED, read_mixed
 from rkhs.data.molecule_files import flat_smiles
 from rkhs.data.text import (
@@ -91,6 +92,11 @@ def corrected(args: argparse.Namespace, path: str, options: dict[str, Any], what
     if named is not None:
         del dropped[named]
         what = f"{what}; --index-column {shlex.quote(named)} names the rows by it, and takes names that repeat"
+    if dropped:
+        names = listed([*map(quote, dropped)])
+        what = (
+            f"{what}; --drop-columns leaves out {names}, whose texts hardly repeat, are very many, or look like numbers"
+        )
     mixed = "--mixed" not in args.words and not getattr(args, "transpose", False)
     return Mendable(what, **advice, mixed=mixed, index_column=named, drop_columns=[*dropped])
 

@@ -11,7 +11,7 @@ from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.engines import find_rows, open_stream
-from rkhs.cli.inputs import read_input, user_errors
+from rkhs.cli.inputs import read_input, refuse_lone_labels, user_errors
 from rkhs.cli.kinds import choose_by_classes, chose_kernel
 from rkhs.cli.options import DROP, ENGINE, INPUT, JSON, KERNEL, LABELS, LOG10, MIXED, ROBUST, SCALE, refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
@@ -149,9 +149,10 @@ def _print_plan(args: argparse.Namespace, estimator: KernelEstimator, data: Data
 
 def _plan(args: argparse.Namespace) -> None:
     """Look at the flags and at the files that will be written."""
+    refuse_lone_labels(args, "--predict")
     refuse_flags(
         args,
-        ("loss", "groups", "labels", "drop_rare", "log10"),
+        ("loss", "groups", "drop_rare", "log10"),
         "needs --predict COLUMN; name a column, or leave it out",
     )
     outputs = Outputs(("INPUT", args.input))

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -17,8 +18,10 @@ import numpy as np
 from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote, warn
 from rkhs.cli.corrections import (
+    as_curves,
     in_one_command,
     quiet as quiet,
+    read_by_guess,
     read_texts,
     read_whole,
     reading_advice,
@@ -37,9 +40,9 @@ from rkhs.cli.options import (
     with_values,
 )
 from rkhs.cli.rows import APART, names_of_rows, transposed, warn_of_totals, windows, with_progress, without_rows
-from rkhs.data import Dataset
+from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import array_names
-from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r
+from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r, titles_of as titles_of_data
 from rkhs.data.formats import SDF, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
 from rkhs.data.table_reader import column_count, column_titles, read_chunks, read_table
 from rkhs.data.text import FewWords, Mendable, Note, is_grouped_number
@@ -111,14 +114,31 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
     gram = getattr(args, "gram", False)
     if gram is True and getattr(args, "kernel", None) is not None:
         raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
-    data = _read_all(args, path, gram)
+    turned = args.kind == "curves" and getattr(args, "transpose", False)  # a table until it is transposed
+    data = _read_all(changed(args, kind=None) if turned else args, path, gram)
     warn_of_identifiers(args, data)
     data = as_kernel_reads(data, getattr(args, "kernel", None))
     data = transposed(data, args) if getattr(args, "transpose", False) else data
+    data = as_curves(data) if turned else data
     if getattr(args, "window", None) is not None:
         data = windows(data, args.window, args.window if args.step is None else args.step, reading_options(args))
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
+
+
+def refuse_lone_labels(args: argparse.Namespace, flag: str) -> None:
+    """Refuse ``--labels`` without a column, with the command for that of the fewest texts, or of numbers."""
+    if args.labels is None:
+        return
+    with quiet():
+        read = partial(read_mixed, args.labels, stray="gap")
+        data = read_by_guess(read, args.labels, reading_options(args))
+    names, columns = titles_of_data(data), data.X.T.tolist()
+    texts = [{cell for cell in cells if isinstance(cell, str)} for cells in columns]
+    few = sorted((len(some), j) for j, some in enumerate(texts) if 1 < len(some) <= data.n_samples / 2)
+    likely = [names[j] for _, j in few] + [name for name, some in zip(names, texts, strict=True) if not some]
+    what = f"--labels needs {flag} COLUMN; {args.labels} has the columns {listed([*map(quote, names)], 12)}"
+    raise Mendable(what, f"takes {', '.join(map(quote, likely[:1]))}", **{flag[2:]: likely[:1]})
 
 
 def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error: FewWords) -> InputError:

@@ -86,6 +86,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.showwarning = _once(args)
         try:
             _parser(*filter(None, [chosen])).parse_args(words, args)
+            if getattr(args, "window", None) == 1:
+                args.window, args.rows = None, True
             importlib.import_module(f"rkhs.cli.{args.command}").run(args)
             if args.advice:
                 _print_line(last_command(args))

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, quote
 from rkhs.data.formats import FINGERPRINTS, KINDS
 
 FILE = "\nMODEL  model file made by rkhs fit or rkhs.save"
@@ -64,11 +64,20 @@ reading the input:
 --records CODE  read the rows whose first cell this is, of a text file with several kinds of rows
 --transpose  rows of the file are columns of the table, as genes in rows; its columns are the items. With arrays of
     series: their last axis is time
---window N  cut one long series, a row a time, into items of N rows that follow each other
+--window N  cut one long series, a row a time, into items of N rows that follow each other; 1: each row is an item
 --step N  with --window: rows from the start of one item to that of the next (default: those of an item)
 --missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times
 --header {{yes,no}}  whether the first row of a text file holds names (default: look)"""
 _LISTS = ("--missing", "--columns", "--drop-columns")
+# What options do that messages about something else add to a command.
+_DOES = {
+    "columns": "reads {} alone (--columns)",
+    "drop_columns": "leaves {} out (--drop-columns)",
+    "index_column": "names the rows by {} (--index-column)",
+    "missing": "takes {} as gaps, which are no numbers in the unit of their column (--missing)",
+    "mixed": "keeps texts and gaps (--mixed)",
+    "skip_bad_smiles": "leaves out SMILES that cannot be read (--skip-bad-smiles)",
+}
 TRACEBACK = """
 --traceback  show where an error arose, for bug reports"""
 
@@ -183,7 +192,29 @@ def with_command(message: Exception, args: argparse.Namespace) -> str:
         does.append(f"does what the {'warning above advises' if len(args.advice) == 1 else 'warnings above advise'}")
     ways = [options, *filter(None, [getattr(found, "otherwise", None)])]
     commands = "".join(as_command(with_advice(args, way)) for way in ways)
+    does += _unnamed(args, f"{message} {does}", options, known=does[:1] not in ([], ["reads it"]))
     return f"{message}; this command {', and '.join(does)}:{commands}" if does else str(message)
+
+
+def _unnamed(args: argparse.Namespace, text: str, options: dict[str, Any], *, known: bool) -> list[str]:
+    """What options of a command do that neither the user, warnings nor a message name; known: all but their values."""
+    from rkhs.cli.wording import in_flags
+    from rkhs.data.dataset import listed
+
+    found, text = [], in_flags(" ".join(map(str, [text, *args.advice, *args.words])))
+    for name, value in options.items():
+        cells = [str(cell) for cell in (value if isinstance(value, list) else [value])]
+        flag = f"--{name.replace('_', '-')}"
+        if known or flag in text:
+            cells = [cell for cell in cells if isinstance(value, list) and not _stands_in(text, cell)]
+        if cells:
+            found.append(_DOES.get(name, f"reads it by {flag} {{}}").format(listed([*map(quote, cells)], 3)))
+    return found
+
+
+def _stands_in(text: str, word: str) -> bool:
+    """Whether a word, or several, stand in a text, and not as a part of another word."""
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
 def noted(message: Warning, args: argparse.Namespace) -> str:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import _thread
+import atexit
 import os
 import re
 import signal
+import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import partial
 from types import FrameType
 from typing import Any
 
+from rkhs._core.files import UNFINISHED
+
 # What a terminal obeys: control characters except tab and line feed, and marks that turn the direction of writing.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _PROGRESS = re.compile("(\r?)(.*?)((?:\x1b\\[K)?)", re.DOTALL)  # a line that is written over
+# What signals do before others take them; nohup ignores SIGHUP, and Windows has none.
+_USUAL: dict[int, Any] = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+_USUAL |= {getattr(signal, name): signal.SIG_DFL for name in ("SIGHUP",) if hasattr(signal, name)}
+_seen = threading.Event()  # whether the main thread has seen a signal
+_LATE = 1.0  # seconds in which it does so, unless it is in one long computation
 _SOON = 0.01  # seconds after which a lost interrupt is sent once more
 
 
@@ -88,18 +97,40 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Within the block SIGTERM and SIGHUP raise :class:`Terminated`, unless someone else has taken them."""
+    """Within the block Ctrl-C interrupts, and SIGTERM and SIGHUP raise :class:`Terminated`, unless others took them."""
     # What a signal raises in a destructor, where Python drops it, is raised once more after that.
     with ExitStack() as stack:
         stack.callback(setattr, sys, "unraisablehook", sys.unraisablehook)
         sys.unraisablehook = partial(_interrupt_later, sys.unraisablehook)
         if threading.current_thread() is threading.main_thread():
-            for name in ("SIGTERM", "SIGHUP"):  # nohup ignores SIGHUP, and Windows has none
-                number = getattr(signal, name, None)
-                if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                    stack.callback(signal.signal, number, signal.SIG_DFL)
-                    signal.signal(number, _terminate)
+            free = {number: usual for number, usual in _USUAL.items() if signal.getsignal(number) is usual}
+            for number, usual in free.items():
+                stack.callback(signal.signal, number, usual)
+                signal.signal(number, _terminate)
+            _seen.clear()
+            wakes, woken = (stack.enter_context(end) for end in socket.socketpair())
+            woken.setblocking(False)
+            threading.Thread(target=_end_soon, args=(wakes.dup(), free), daemon=True).start()
+            stack.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False))
         yield
+
+
+def _end_soon(wakes: socket.socket, taken: Collection[int]) -> None:
+    """End the program after a signal that the main thread, in one long computation, does not see; files are whole."""
+    with wakes:
+        for (number,) in iter(partial(wakes.recv, 1), b""):  # none once the block has ended
+            while number in taken and not _seen.wait(_LATE):
+                if not UNFINISHED:
+                    _leave(number)
+
+
+def _leave(number: int) -> None:
+    """End the program at once, without its temporary files."""
+    what = "interrupted" if number == signal.SIGINT else str(Terminated(number))
+    sys.stderr.write(f"{chr(10) * sys.stderr.isatty()}rkhs: {what}; nothing was left half written\n")
+    sys.stderr.flush()
+    atexit._run_exitfuncs()
+    os._exit(128 + number)
 
 
 def _interrupt_later(hook: Callable[[Any], Any], unraisable: Any) -> None:
@@ -117,5 +148,6 @@ def _interrupt_later(hook: Callable[[Any], Any], unraisable: Any) -> None:
 
 def _terminate(number: int, frame: FrameType | None) -> None:
     del frame
-    signal.signal(number, signal.SIG_DFL)
-    raise Terminated(number)
+    _seen.set()
+    signal.signal(number, _USUAL[number])
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)

@@ -15,9 +15,17 @@ import numpy as np
 
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import check_readable
-from rkhs.cli.inputs import named_columns, quiet, read_input, reading_options, titles_of, with_words_as_gaps
+from rkhs.cli.inputs import (
+    named_columns,
+    quiet,
+    read_input,
+    reading_options,
+    refuse_lone_labels,
+    titles_of,
+    with_words_as_gaps,
+)
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import as_command, changed, refuse_flags, with_advice
+from rkhs.cli.options import as_command, changed, with_advice
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, names_like
@@ -185,7 +193,7 @@ def dropped_positions(args: argparse.Namespace, data: Dataset) -> list[int]:
 def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str) -> tuple[Dataset, Any]:
     """Read the items, and one column of classes or numbers that they do not contain; None without a name."""
     if name is None:
-        refuse_flags(args, ("labels",), f"needs {flag} COLUMN; name a column of this file")
+        refuse_lone_labels(args, flag)
         return read_input(args, args.input), None
     if name in named_columns(args.columns):
         raise InputError(f"--columns must not contain the column of {flag}; got {name} in both; remove it from one")

@@ -167,7 +167,7 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
     if data.kind != "vectors":
         raise InputError(f"{file}: expected curves as rows of numbers; got {data.kind}; leave out what asks for these")
     if data.column_names is not None:
-        times = _times_named(data.column_names, file)
+        times = _times_named(data.column_names, file, data.X[:, 0])
     if times is not None and (times.shape != data.X.shape[1:] or not _increase(times)):
         raise InputError(
             f"{file}: curves need {data.X.shape[1]} finite, increasing times, one per column; got "
@@ -179,6 +179,17 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
         _check_ends(data, ~gaps, file)
         data = replace(data, X=curves_on_grid(data.X, times).data_matrix[:, :, 0], filled=int(gaps.sum()))
     return replace(data, kind="curves", times=times)
+
+
+def as_curves(data: Dataset) -> Dataset:
+    """Rows of numbers as curves, whose columns are named by their times, which rise or fall, or are not named."""
+    named = data.column_names
+    times = np.arange(float(data.X.shape[1])) if named is None else _times_named(named, Path(data.source))
+    order = np.argsort(times)
+    if not _increase(times[order]):
+        raise InputError(f"{data.source}: curves need different times; got {quote(times.tolist())}; correct the file")
+    names = named and tuple(named[j] for j in order)
+    return replace(data, X=data.X[:, order], column_names=names, kind="curves", times=named and times[order])
 
 
 def _check_ends(data: Dataset, known: np.ndarray, file: Path) -> None:
@@ -201,17 +212,22 @@ def _increase(times: np.ndarray) -> bool:
     return bool(np.isfinite(times).all() and (np.diff(times) > 0.0).all())
 
 
-def _times_named(names: tuple[str, ...], file: Path) -> np.ndarray:
-    """The numbers that names of columns spell, all without a unit or with the same one; R writes X before them."""
+def _times_named(names: tuple[str, ...], file: Path, axis: Any = ()) -> np.ndarray:
+    """The numbers that names of columns spell, all without a unit or with the same one; R writes X before them.
+
+    Where they spell none and the first column, an axis, rises or falls, the curves stand in the columns.
+    """
     names = tuple(re.sub(r"^X(?=\d)", "", name) for name in names)
     spelled = [[number_in(name, mark) for name in names] for mark in ".,"]
     spelled += [[*found[0]] for found in (with_unit(names, mark) for mark in ".,") if found is not None]
     times = next((found for found in spelled if None not in found), None)
     if times is None:
         bad = min(names, key=lambda name: name[:1].isdecimal())
-        raise InputError(
+        raise Mendable(
             f"{file}: the columns of curves are named by their times, which are numbers; got the name {quote(bad)}; "
-            "write numbers, with one unit or none, name the other columns with columns=[...], or read vectors"
+            "write numbers, with one unit or none, name the other columns with columns=[...], or read vectors",
+            "reads each column as a curve over the first one",
+            transpose=len(axis) > 2 and (_increase(np.array(axis)) or _increase(-np.array(axis))),
         )
     return np.array(times, dtype=np.float64)
 

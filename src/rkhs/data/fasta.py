@@ -19,7 +19,7 @@ _PLAIN, _MANY = 0.9, 0.6  # share of letters that are of nucleotides; of residue
 
 
 def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
-    """Sequences in capital letters; headers name them by their first words, parts between bars too, if these differ."""
+    """Sequences in capital letters; named by headers, or by their first words if these differ; parts between bars too."""
     names, texts = _records(file)
     texts, aligned = _without_gaps(texts)
     capitals = list(map(str.upper, texts))  # masked letters are the same letters
@@ -28,7 +28,7 @@ def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
     guessed = _letters(capitals)
     if changed:
         guessed = (f"small letters are read as capital ones, in {changed} sequences", *guessed)
-    row_names = tuple(words) if len({*words} - {""}) == len(words) else None
+    row_names = next((tuple(some) for some in (words, names) if len({*some} - {""}) == len(some)), None)
     parts = [word.split("|") for word in words]  # >sp|P12345|NAME_HUMAN
     aliases = tuple(zip(*parts, strict=True)) if len(set(map(len, parts))) == 1 < len(parts[0]) else ()
     facts: dict[str, Any] = {"guessed": (*aligned, *guessed, *note_of_masked(capitals)), "aliases": aliases}

@@ -61,7 +61,10 @@ def read_sdf(path: Path, missing: Collection[str] = (), index: str | int | None 
     names = tuple("" if mol is None else mol.GetProp("_Name").strip() for mol in found)
     tags = {"smiles": smiles} | _tags(found)
     texts = located([(0, "smiles"), (index, "index_column")], (*tags,), len(tags))
-    cells = [np.array(t, object) if j in texts else typed(t, ".", missing) for j, t in enumerate(tags.values())]
+    cells = [
+        np.array(t, object) if j in texts else typed(t, ".", missing, f"{path}: {tag}")
+        for j, (tag, t) in enumerate(tags.items())
+    ]
     return Columns(str(path), (*tags,), cells, stored=names if all(names) else None)
 
 

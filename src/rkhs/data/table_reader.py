@@ -365,7 +365,7 @@ def _parquet_column(series: Any, where: str, missing: frozenset[str], *, raw: bo
         array = series.to_numpy(dtype=np.float64, na_value=np.nan) if gone.any() else series.to_numpy()
         return as_numbers(np.asarray(array), where)
     cells = [None if empty else str(cell) for cell, empty in zip(series.tolist(), gone, strict=True)]
-    return np.array(cells, dtype=object) if raw else typed(cells, ".", missing)
+    return np.array(cells, dtype=object) if raw else typed(cells, ".", missing, where)
 
 
 def text_column(

@@ -45,6 +45,7 @@ from rkhs.data.text import (
     unescape_formula,
     ungrouped,
     with_unit,
+    without_about,
 )
 
 _UNITS = "; write the unit in all cells of a column, or in none"
@@ -490,7 +491,7 @@ def text_chunks(
     for frame in _frames(layout, texts, rows):
         if frame.shape[1] != layout.width:
             layout.check_rows()
-        cells = [_column(frame[j], layout, raw=j in texts) for j in range(layout.width)]
+        cells = [_column(frame[j], layout, j, raw=j in texts) for j in range(layout.width)]
         blank = _blank_rows(cells, layout.missing)
         if not checked and (len(blank) or frame[layout.width - 1].isna().any()):
             layout = replace(layout, numbers=frozenset(j for j, c in enumerate(cells) if c.dtype != object))
@@ -569,17 +570,21 @@ def _strictly(read: Callable[[], Any]) -> Any:
         return read()
 
 
-def _column(series: Any, layout: Layout, *, raw: bool) -> Column:
+def _column(series: Any, layout: Layout, position: int, *, raw: bool) -> Column:
     if series.dtype.kind in "iuf" and series.dtype != object:
         return np.asarray(series.to_numpy(dtype=np.float64))
     cells = [None if cell != cell else str(cell).strip().translate(SPACES) for cell in series.tolist()]
     if layout.thousands is not None and not raw:
         cells = [ungrouped(cell, layout.thousands) for cell in cells]
-    return np.array(cells, dtype=object) if raw else typed(cells, layout.decimal, layout.missing)
+    where = f"{layout.path}: {column_label(layout.names, position)}"
+    return np.array(cells, dtype=object) if raw else typed(cells, layout.decimal, layout.missing, where)
 
 
-def typed(texts: Sequence[str | None], decimal: str = ".", missing: Collection[str] = ()) -> Column:
-    """Texts as numbers where all of them are numbers or gaps, and not months such as 03.2019."""
+def typed(
+    texts: Sequence[str | None], decimal: str = ".", missing: Collection[str] = (), where: str | None = None
+) -> Column:
+    """Texts as numbers where all are numbers, approximate ones of a file among them, or gaps; no months as 03.2019."""
+    texts = texts if where is None else without_about(texts, where)
     different: set[Any] = set(texts)
     gaps = {*filter(is_gap, different), *different.intersection(missing)}
     numbers = {cell: number_in(cell, decimal) for cell in different - gaps if cell.lower() not in WEAK}

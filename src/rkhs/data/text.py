@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rkhs._core.errors import InputError, quote
+from rkhs._core.errors import InputError, quote, warn
 
 MIXED = "keep texts and gaps with read_mixed and kernel='mixed_table'"
 MISSING = frozenset(
@@ -51,12 +51,16 @@ _AMOUNT = re.compile(
 _MYRIADS = re.compile(r"(?<![\d.,])(\d+)[億亿](?:([\d,]+)万)?")  # 1億1,700万 are 11,700万
 _LAKHS = re.compile(r"(?i)(\D*?)([\d,]*\d(?:\.\d+)?)\s*(?:(la[ck]h?s?)|cr(?:ore)?s?)\.?")  # of 100,000; 100 are a crore
 _ID_NAME = re.compile(
-    r"(?i)(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|name|names|label|sample|samples|rownames|row|code|cas|item)$"
+    r"(?i)(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|name|names|label|sample|samples|rownames|row|code|cas|item|e-?mail)$"
     r"|[a-z](?-i:ID|Id|Name)$"
 )
 CLASSES, MOST = 20, 0.8  # classes that numbers with a unit may be; share of numbers among them and words
 _BEYOND = re.compile(
     r"(?i)[<>+-]?(?:ov(?:er)?[\s_-]?(?:r|rng|range|fl|flow|ld|load)|o\.?l\.?|sat(?:urated)?|out of range|[lu]?lo[dq])"
+)
+_ABOUT = re.compile(  # before a number alone, perhaps with a unit
+    r"(?i)(?:(?:ca|circa|approx|about|etwa|c(?=\.\s))\.?\s*|[~\u2248\u2243]\s*)"
+    r"(?=[-+]?[.,]?\d[\d.,]*(?:e[-+]?\d+)?(?:\s?[^\W\d]{1,4}|\s?%)?$)"
 )
 _SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[[^\]\s]+\]|[0-9%=#+()/\\.:@-])+")
 
@@ -164,6 +168,15 @@ def is_grouped_number(text: str) -> bool:
     return _GROUPED.fullmatch(text.strip()) is not None and number_in(text) is None
 
 
+def without_about(texts: Sequence[str | None], where: str) -> list[str | None]:
+    """Numbers without the words that say that they are approximate, as ``ca. 1.78`` does, and a note of these."""
+    found = [text for text in texts if text and _ABOUT.match(text)]
+    if found:
+        what = "are read as their numbers"
+        warn(Note(f"{where}: cells of approximate numbers, such as {quote(found[0])}, {what}: {len(found)}"))
+    return [_ABOUT.sub("", text, count=1) if text and found else text for text in texts]
+
+
 def with_unit(
     cells: Iterable[str | None], decimal: str = ".", thousands: str | None = None
 ) -> tuple[list[float], str] | None:
@@ -171,12 +184,13 @@ def with_unit(
     found, units, amounts = [], set(), False
     for cell in cells:
         gap = is_gap(cell) or str(cell).lower() in WEAK
-        parts = (math.nan, "") if gap else _measured(str(cell), decimal, thousands)
+        plain = gap or number_in(str(cell), decimal) == 0.0  # in any unit
+        parts = (math.nan if gap else 0.0, "") if plain else _measured(str(cell), decimal, thousands)
         if parts is None:
             return None
         found.append(parts[0])
-        units |= set() if gap else {parts[1]}
-        amounts = amounts or (not gap and _AMOUNT.search(str(cell)) is not None)
+        units |= set() if plain else {parts[1]}
+        amounts = amounts or (not plain and _AMOUNT.search(str(cell)) is not None)
     return (found, units.pop()) if len(units) == 1 and amounts else None
 
 
@@ -206,7 +220,7 @@ def measurements(
     texts: Sequence[str], decimal: str, thousands: str | None, *, commas: bool = False
 ) -> Measurements | None:
     """Many numbers with one unit, or with decimal commas, but for a few words; None for what may be classes."""
-    texts = [text for text in texts if text.lower() not in WEAK]
+    texts = [text for text in texts if text.lower() not in WEAK and number_in(text, decimal) != 0.0]
     marks = (None, ",", ".", "'", "’", " ") if thousands is None else (thousands,)
     found = _with_commas(texts, [mark for mark in marks if mark != ","]) if commas and decimal == "." else []
     found += _with_units(texts, decimal, marks)

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import torch
 
-from rkhs._core.arrays import as_numpy, is_curves, read_curves, to_tensor
+from rkhs._core.arrays import is_curves, read_curves
 from rkhs._core.checks import check_number, naming, real_array
 from rkhs._core.errors import InputError, OutlierWarning, some_rows, warn
 from rkhs.estimators.regression.base import DualRegressor
-from rkhs.estimators.regression.curve_choice import candidate_kernels, choose_for_curves
+from rkhs.estimators.regression.curve_choice import (
+    BASES,
+    candidate_kernels,
+    choose_for_curves,
+    median_error,
+)
 from rkhs.estimators.regression.gapped_curves import (
     check_loss_with_gaps,
     choose_with_gaps,
@@ -21,16 +26,17 @@ from rkhs.estimators.regression.gapped_curves import (
     fit_curves_with_gaps,
 )
 from rkhs.estimators.regression.options import read_operator_kernel
-from rkhs.estimators.regression.terms import Regression
+from rkhs.estimators.regression.terms import FIXED_REG, Regression
 from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
 from rkhs.losses import Squared, as_loss
 from rkhs.outputs import Functional
 from rkhs.solvers import leave_one_out_residuals
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
+    from torch import Tensor
 
     from rkhs.estimators.options.arguments import KernelLike, LossLike
     from rkhs.estimators.reader import Reader
@@ -58,11 +64,11 @@ class FunctionalKernelRegressor(DualRegressor):
     input_times, output_times : array of shape (T,), default=None
         Strictly increasing times of the columns of X and of Y. None: the grid of the data if they have one
         (scikit-fda's FDataGrid), otherwise equally spaced times on [0, 1].
-    basis : str or Kernel, default="fourier"
-        ``"fourier"``, ``"cosine_sine"``, ``"empirical"`` or a kernel on times; see
-        :func:`rkhs.outputs.basis_functions`. ``"empirical"`` has eigenfunctions of the covariance of y: better where
-        curves end elsewhere than they begin, which Fourier functions cannot. ``"cosine_sine"`` is that of the published
-        figure, with plain means over the grid in place of quadrature; the figure has ``center=False`` too.
+    basis : str or Kernel, default="auto"
+        ``"fourier"``, ``"empirical"`` (eigenfunctions of the covariance of y), ``"cosine_sine"`` (that of the published
+        figure, with plain means over the grid in place of quadrature) or a kernel on times; see
+        :func:`rkhs.outputs.basis_functions`. ``"auto"`` takes the one of the first two with the smaller leave-one-out
+        error (Notes), and Fourier functions where y has gaps.
     n_basis : int, default=None
         Number of functions (of pairs for ``"cosine_sine"``). None: 15, or the number of times if that is smaller.
     loss : str or Loss, default="huber"
@@ -90,6 +96,8 @@ class FunctionalKernelRegressor(DualRegressor):
         Mean, functions, eigenvalues and quadrature weights.
     reg_ : float
         The regulariser that was used.
+    basis_ : str or Kernel
+        The basis that was used.
     inliers_ : ndarray of shape (n,), bool
         Curves in the fit.
     outlier_score_ : ndarray of shape (n,) or None
@@ -115,6 +123,12 @@ class FunctionalKernelRegressor(DualRegressor):
     -----
     The choice takes some twenty eigendecompositions of n x n matrices, five times the time of the fit that follows.
     ``./dev bench wrong_curves`` measures the errors.
+
+    With ``basis="auto"`` kernel, ``reg`` and inliers are chosen with Fourier functions, which wrong curves do not turn.
+    Then ``reg`` is chosen for empirical functions too, on the same curves, in one more eigendecomposition. They stay if
+    ``1/n sum_i ||y_i - h_i(x_i)||^2`` is smaller, with ``h_i`` the fit without curve i and the norm of the whole curve:
+    so what lies outside the span of a basis counts. With a number as ``reg`` the median over the curves, which wrong
+    ones do not decide, is compared in place of the mean, in two eigendecompositions.
 
     Output curves may have gaps (NaN) with the squared loss and a basis other than ``"empirical"``. The loss of a curve
     is then ``1/2 sum_t q_t (y_i(t) - h(x_i)(t))^2`` over the times where it is known, with the quadrature weights
@@ -143,7 +157,7 @@ class FunctionalKernelRegressor(DualRegressor):
     _: KW_ONLY
     input_times: ArrayLike | None = None
     output_times: ArrayLike | None = None
-    basis: Kernel | Literal["fourier", "cosine_sine", "empirical"] = "fourier"
+    basis: Kernel | Literal["auto", "fourier", "cosine_sine", "empirical"] = "auto"
     n_basis: int | None = None
     loss: LossLike = "huber"
     reg: float | Literal["auto"] = "auto"
@@ -151,6 +165,7 @@ class FunctionalKernelRegressor(DualRegressor):
 
     _reads_gaps = True
 
+    basis_: Kernel | str = field(init=False)
     inliers_: np.ndarray = field(init=False)
     outlier_score_: np.ndarray | None = field(init=False)
 
@@ -185,9 +200,11 @@ class FunctionalKernelRegressor(DualRegressor):
         trim = None if self.trim is None else check_number(self.trim, "trim", above=1.0)
         reader, kernels = self._twin(), self._candidates(X)
 
-        def opened(kernel: Kernel | None, row_weights: ArrayLike | None) -> Regression:
+        bases = self._bases
+
+        def opened(kernel: Kernel | None, row_weights: ArrayLike | None, basis: Kernel | str = bases[0]) -> Regression:
             with warnings.catch_warnings(action="ignore"):  # the fit itself warns
-                return reader._prepare(X, y, row_weights, kernel, drop=True, gaps=True)
+                return reader._prepare(X, y, row_weights, kernel, drop=True, gaps=True, basis=basis)
 
         given = opened(None, sample_weight)
         weights = _given_weights(given.training)
@@ -199,13 +216,14 @@ class FunctionalKernelRegressor(DualRegressor):
             return self._fit_gaps(self._prepare(X, y, sample_weight, chosen, gaps=True))
         if not weights.all() and _has_gaps(opened(None, None)):
             raise InputError("y has gaps (NaN) in curves of weight zero only. Leave these curves out of X and y")
-        choice = choose_for_curves(opened, kernels, weights, trim)
+        choice = choose_for_curves(opened, kernels, weights, trim, bases)
         self.reg_, self.inliers_, self.outlier_score_ = choice.reg, choice.inliers, choice.score
         self._compared = []
         self.leave_one_out_error_ = choice.error
         left_out = np.flatnonzero((weights > 0.0) & ~choice.inliers)
         even = sample_weight is None and not len(left_out)
-        self._solve(self._prepare(X, y, None if even else weights * choice.inliers, choice.kernel))
+        fitted_weights = None if even else weights * choice.inliers
+        self._solve(self._prepare(X, y, fitted_weights, choice.kernel, basis=choice.basis))
         if len(left_out):
             what = f"FunctionalKernelRegressor left {len(left_out)} of {len(weights)} curves out of the fit"
             warn(
@@ -214,6 +232,10 @@ class FunctionalKernelRegressor(DualRegressor):
                 OutlierWarning,
             )
         return self
+
+    @property
+    def _bases(self) -> tuple[Kernel | str, ...]:
+        return BASES if isinstance(self.basis, str) and self.basis == "auto" else (self.basis,)
 
     @property
     def _rule(self) -> str:
@@ -243,6 +265,10 @@ class FunctionalKernelRegressor(DualRegressor):
             return [None]
         return list(candidate_kernels(_times("input_times", X, self.input_times), self._rule))
 
+    def _keep_times(self, **grids: Any) -> None:
+        times = {k: real_array(t, k) for k, t in grids.items() if t is not None and getattr(self.reader_, k) is None}
+        self.reader_: Reader = replace(self.reader_, **times)
+
     def _prepare(
         self,
         X: Any,
@@ -252,16 +278,13 @@ class FunctionalKernelRegressor(DualRegressor):
         *,
         drop: bool = False,
         gaps: bool = False,
+        basis: Kernel | str | None = None,
     ) -> Regression:
         input_times = _times("input_times", X, self.input_times)
         output_times = _times("output_times", y, self.output_times)
         kernel = read_operator_kernel(self._curve_kernel(input_times) if chosen is None else chosen, None)
         training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=drop)
-        asked = {"grid": input_times, "target_grid": output_times}
-        times: dict[str, Any] = {name: real_array(t, name) for name, t in asked.items() if t is not None}
-        self.reader_: Reader = replace(
-            self.reader_, **{k: t for k, t in times.items() if getattr(self.reader_, k) is None}
-        )
+        self._keep_times(grid=input_times, target_grid=output_times)
         Y, weights = training.targets, training.weights
         if bool(torch.isnan(Y).any()):
             if not gaps:
@@ -271,17 +294,26 @@ class FunctionalKernelRegressor(DualRegressor):
                 )
             Y = filled_with_means(Y, weights, self.basis)
         as_loss(self.loss).check_isotropic()
-        output, U = Functional.fit(
-            Y,
-            weights,
-            basis=self.basis,
-            n_basis=min(15, Y.shape[1]) if self.n_basis is None else self.n_basis,
-            times=output_times,
-            rule=self._rule,
-            center=bool(self.center),
-        )
-        fitted = kernel.resolve(training.items, weights).with_operators([np.diag(output.eigenvalues)])
-        return Regression.of(self._run, fitted, training, output, U, one_output)
+        asked = {"n_basis": min(15, Y.shape[1]) if self.n_basis is None else self.n_basis, "times": output_times}
+        asked |= {"rule": self._rule, "center": bool(self.center)}
+        resolved = kernel.resolve(training.items, weights)
+
+        def projected(basis: Kernel | str, known: Sequence[tuple[Kernel, Tensor]] = ()) -> Regression:
+            output, U = Functional.fit(Y, weights, basis=basis, **asked)
+            fitted = resolved.with_operators([np.diag(output.eigenvalues)])
+            return Regression.of(self._run, fitted, training, output, U, one_output, known)
+
+        return self._of_bases(projected, self._bases if basis is None else (basis,))
+
+    def _of_bases(self, projected: Callable[..., Regression], bases: tuple[Kernel | str, ...]) -> Regression:
+        """The regression on the basis of the smaller median left-out error; on the first if outputs have gaps."""
+        self.basis_, found = bases[0], projected(bases[0])
+        if len(bases) > 1 and not _has_gaps(found):
+            reg = FIXED_REG if self._chooses else check_number(self.reg, "reg", above=0.0)
+            other = projected(bases[1], [(found.kernel.pairs[0].kernel, found.grams[0])])
+            if median_error(other, reg) < median_error(found, reg):
+                self.basis_, found = bases[1], other
+        return found
 
     def _curve_kernel(self, times: ArrayLike | None) -> Any:
         rough = FunctionalLaplacian
@@ -326,7 +358,7 @@ class FunctionalKernelRegressor(DualRegressor):
         problem = regression.problem(Squared(), list(np.atleast_1d(regs)))
         predicted = U - leave_one_out_residuals(problem)
         assert isinstance(output, Functional)
-        Y = to_tensor(np.asarray(as_numpy(y), dtype=np.float64).reshape(len(U), -1), **self._options)
+        Y = regression.training.targets
         out = [output.squared_distances(Y, output.decode(h)).mean() for h in predicted]
         return self._finite(torch.stack(out))
 

@@ -167,7 +167,7 @@ GOOD: dict[str, dict[str, list[Any]]] = {
     },
     "FunctionalKernelRegressor": {
         "kernel": ["functional_gaussian", "gaussian"],
-        "basis": ["cosine_sine", "empirical"],
+        "basis": ["fourier", "cosine_sine", "empirical"],
         "n_basis": [1, 2],
         "loss": ["squared", *ROBUST],
         "reg": REGS,

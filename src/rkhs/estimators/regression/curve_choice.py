@@ -4,13 +4,14 @@ The first fit has the curves whose outputs are nearest to the median curve. Then
 that has not seen it: in closed form for those in the fit, as a new curve for the others. Curves whose root error is
 within ``trim`` times the upper quartile of these roots are in the next fit, until they stay the same; once, those that
 are a little above are added to the fit. In the end, if the inliers are predicted as well with all curves in the fit,
-nothing is left out.
+nothing is left out. Then the other basis of the outputs is tried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -24,7 +25,8 @@ from rkhs.selection.trimmed import CORE, HARM, trimmed_fit
 
 _ROUNDS = 11
 _FEWEST = 8  # with fewer curves none is left out
-Open = Callable[[Kernel | None, np.ndarray], Regression]  # of a kernel (None: the given one) and weights (n,)
+BASES = ("fourier", "empirical")  # that are compared: one that is fixed, and the best for the curves of a fit
+Open = Callable[..., Regression]  # of a kernel (None: the given one), weights (n,) and a basis (default: the first)
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class CurveChoice:
     inliers: np.ndarray  # (n,): curves in the fit
     score: np.ndarray | None  # (n,): root of the held-out error over the threshold; None if no curve was judged
     error: float  # leave-one-out error of the choice, the mean over the curves in the fit
+    basis: Kernel | str
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,9 @@ def choose_for_curves(
     kernels: Sequence[Kernel | None],
     weights: np.ndarray,
     trim: float | None,
+    bases: Sequence[Kernel | str],
 ) -> CurveChoice:
-    """Choose kernel, regulariser and the curves that are fitted."""
+    """Choose kernel, regulariser, the curves that are fitted, and the basis of these."""
     given = weights > 0.0
     every = open_regression(kernels[0], np.ones(len(weights)))  # rows of weight zero get a score too
 
@@ -67,9 +71,16 @@ def choose_for_curves(
         found = [_errors(open_regression, every, kernel, weights, masks, judged) for kernel in among]
         return min(found, key=lambda one: one.error)
 
+    def of_bases(kept: np.ndarray, score: np.ndarray | None) -> CurveChoice:
+        basis, chosen = bases[0], best(kept, kernels)
+        for other in bases[1:]:
+            found = _errors(partial(open_regression, basis=other), every, chosen.kernel, weights, kept, None)
+            if found.error < chosen.error:
+                basis, chosen = other, found
+        return CurveChoice(chosen.kernel, chosen.reg, kept, score, chosen.error, basis)
+
     if trim is None or given.sum() < _FEWEST:
-        chosen = best(given, kernels)
-        return CurveChoice(chosen.kernel, chosen.reg, given, None, chosen.error)
+        return of_bases(given, None)
     core = _core(every, weights)
     first = best(core, kernels)
 
@@ -87,8 +98,7 @@ def choose_for_curves(
         inside = float(weights[kept] @ errors[kept]) / float(weights[kept].sum())
         kept = given if whole.error <= HARM * inside else kept
     score = np.sqrt(errors) / max(found.threshold, 1e-300)
-    chosen = best(kept, kernels)
-    return CurveChoice(chosen.kernel, chosen.reg, kept, score, chosen.error)
+    return of_bases(kept, score)
 
 
 def _core(every: Regression, weights: np.ndarray) -> np.ndarray:
@@ -112,13 +122,11 @@ def _errors(
 ) -> _Best:
     """Best regulariser by the mean error of the curves that are judged (default: those in the fit), and all errors."""
     fitted = open_regression(kernel, weights * kept)
-    output, U, w = fitted.output, fitted.targets, fitted.training.weights
+    output = fitted.output
     assert isinstance(output, Functional)
-    eigenvalues = torch.as_tensor(output.eigenvalues).to(U)
-    regs = regs_above_rounding(REGS, fitted.grams[0], eigenvalues)
-    residuals, duals = zip(*left_out_path(fitted.grams[0], U, eigenvalues, regs, w, fitted.copies), strict=True)
-    Y = fitted.training.targets
-    inside = torch.stack([output.squared_distances(Y, output.decode(U - R)) for R in residuals]).cpu().numpy()
+    regs = regs_above_rounding(REGS, fitted.grams[0], torch.as_tensor(output.eigenvalues).to(fitted.targets))
+    found, duals = left_out_errors(fitted, regs)
+    inside = found.cpu().numpy()
     rows = np.flatnonzero(kept)
     counted = np.ones(len(rows), dtype=bool) if judged is None else judged[rows]
     means = inside[:, counted] @ weights[rows][counted] / weights[rows][counted].sum()
@@ -127,10 +135,29 @@ def _errors(
     errors[rows] = inside[s]
     places = np.flatnonzero(~kept)
     if len(places):
-        new = _cross(every, fitted, places, rows) @ duals[s] * eigenvalues
+        new = _cross(every, fitted, places, rows) @ duals[s] * torch.as_tensor(output.eigenvalues).to(fitted.targets)
         targets = every.training.targets[torch.as_tensor(places)]
         errors[places] = output.squared_distances(targets, output.decode(new)).cpu().numpy()
     return _Best(float(means[s]), kernel, float(regs[s]), errors)
+
+
+def left_out_errors(regression: Regression, regs: Sequence[float] | np.ndarray) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Squared L2 errors (S, n) of the curves, each left out with its copies, and the dual coefficients of all."""
+    output, U, w = regression.output, regression.targets, regression.training.weights
+    assert isinstance(output, Functional)
+    eigenvalues = torch.as_tensor(output.eigenvalues).to(U)
+    path = left_out_path(regression.grams[0], U, eigenvalues, regs, w, regression.copies)
+    residuals, duals = zip(*path, strict=True)
+    Y = regression.training.targets
+    return torch.stack([output.squared_distances(Y, output.decode(U - R)) for R in residuals]), duals
+
+
+def median_error(regression: Regression, reg: float) -> float:
+    """Median of the left-out errors of a regulariser, over the curves of positive weight."""
+    errors, w = left_out_errors(regression, [reg])[0][0].cpu().numpy(), regression.training.weights
+    shares = np.ones(len(errors)) if w is None else w.cpu().numpy()
+    rows = shares > 0.0
+    return float(np.quantile(errors[rows], 0.5, weights=shares[rows], method="inverted_cdf"))
 
 
 def _cross(every: Regression, fitted: Regression, places: np.ndarray, inside: np.ndarray) -> Tensor:

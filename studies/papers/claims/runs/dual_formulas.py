@@ -340,7 +340,7 @@ def functional(fast: bool) -> Answer:
         S, kappa = 1.0 / np.arange(2.0, 9.0) ** 2, 2.0  # some samples at kappa, some below
         h = F @ F.T @ _problem_9(F @ F.T, S, R, kappa, reg) * S / (reg * 20)  # (8), in the functions psi_j
         projected.append(_above_least(h, _linear((F, np.diag(S**0.5))), R, Huber(kappa), reg))
-        options: dict[str, Any] = dict(DUAL, input_times=t, output_times=t, reg=reg)
+        options: dict[str, Any] = dict(DUAL, basis="fourier", input_times=t, output_times=t, reg=reg)
         kernel = FunctionalGaussian(1.0, t)
         a = _fit(FunctionalKernelRegressor(kernel, loss=Huber(1e6), n_basis=7, **options), X, Y).predict(X)
         model = _fit(FunctionalKernelRegressor(kernel, loss=Squared(), n_basis=7, **options), X, Y)
