@@ -255,10 +255,7 @@ def test_a_table_of_genes_loses_what_describes_them(genes: Path, monkeypatch, ca
     words = ["--transpose", "--labels", "people.csv", "--predict", "group", "-o", "g.rkhs"]
     assert main(["fit", "counts.csv", *words]) == 2
     said = capsys.readouterr().err
-    assert (
-        "columns of texts or gaps, 'Chr', 'Strand'; this command reads the others, and leaves 'Start', 'End', 'Length' out"
-        in said
-    )
+    assert "columns of texts or gaps, 'Chr', 'Strand'; this command reads the others, and leaves 'Start', 'End', 'Length' out" in said
     assert said.rstrip().endswith("--drop-columns Chr,Strand,Start,End,Length")
     assert main(["fit", "counts.csv", *words, "--drop-columns", "Chr,Start,End,Strand,Length"]) == 0
     capsys.readouterr()

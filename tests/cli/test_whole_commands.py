@@ -12,7 +12,7 @@ from rkhs.data import read_table
 from rkhs.data.known_columns import read_column
 from tests.cli.commands import printed, table
 
-MONTHS = ["Ocak", "Şubat", "Mart", "Nisan", "Mayıs", "Haziran", "Temmuz", "Ağustos", "Eylül", "Ekim", "Kasım", "Aralık"]
+MONTHS = "Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık".split()
 
 
 def cars(n: int = 48) -> list[str]:

@@ -121,22 +121,11 @@ def _choose_columns(
     args: argparse.Namespace, estimator: Any, data: Dataset, known: np.ndarray, classes: np.ndarray
 ) -> str | None:
     """Set how numbers of a table are read, and the number of components, where no flag does; say how."""
-    from rkhs.estimators.options.arguments import TABLES
-    from rkhs.features import FilledTable
-
     asked = {text.partition("=")[0] for text in args.set or ()}
     if getattr(estimator, "columns", None) != "filled" or "columns" in asked:
         return None
     free = args.n_components is None and "n_components" not in asked
-    errors: dict[tuple[str, int], float] = {}
-    for columns, numbers in TABLES.items():
-        with quiet():  # the fit reads the rows again
-            X = FilledTable(numbers=numbers).fit(data.X).transform(data.X)
-        X = (X @ np.linalg.eigh(np.cov(X.T).reshape(X.shape[1], -1))[1][:, ::-1])[known]
-        most = min(X.shape[1], data.n_samples // 4) if free else 0
-        for count in (0, *(count for count in _MORE_COMPONENTS if count <= most)):
-            head = evaluation.SmoothClassifier().fit(X[:, : count or _COMPONENTS], classes)
-            errors[columns, count or _COMPONENTS] = head.leave_one_out_error_
+    errors = _errors_by_columns(data, known, classes, data.n_samples // 4 if free else 0)
     columns, count = min(errors, key=lambda one: errors[one])
     estimator.set_params(columns=columns, **({"n_components": count} if count > _COMPONENTS else {}))
     return (
@@ -144,6 +133,25 @@ def _choose_columns(
         "principal components (1: the shares alone): "
         + ", ".join(f"{count} {_READ[columns]} {error:.3f}" for (columns, count), error in errors.items())
     )
+
+
+def _errors_by_columns(
+    data: Dataset, known: np.ndarray, classes: np.ndarray, most: int
+) -> dict[tuple[str, int], float]:
+    """Leave-one-out errors of classes by principal components, by how numbers are read and how many there are."""
+    from rkhs.estimators.options.arguments import TABLES
+    from rkhs.features import FilledTable
+
+    errors: dict[tuple[str, int], float] = {}
+    for columns, numbers in TABLES.items():
+        with quiet():  # the fit reads the rows again
+            X = FilledTable(numbers=numbers).fit(data.X).transform(data.X)
+        X = (X @ np.linalg.eigh(np.cov(X.T).reshape(X.shape[1], -1))[1][:, ::-1])[known]
+        counts = [count for count in _MORE_COMPONENTS if count <= min(X.shape[1], most)]
+        for count in (_COMPONENTS, *counts):
+            head = evaluation.SmoothClassifier().fit(X[:, :count], classes)
+            errors[columns, count] = head.leave_one_out_error_
+    return errors
 
 
 def _without_rare(y: np.ndarray, least: int) -> np.ndarray:
@@ -210,6 +218,14 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
     }
 
 
+def _choices(facts: dict[str, Any]) -> tuple[list[str], str]:
+    """Say what the classes chose, and that codes depend on them by that alone."""
+    chosen = {name: facts[f"{name} choice"] for name in ("kernel", "columns") if facts[f"{name} choice"]}
+    return [f"{name}: {how}" for name, how in chosen.items()], "".join(
+        f" but for the choice of the {k}" for k in chosen
+    )
+
+
 def _summary(facts: dict[str, Any], hint: str) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
     counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
@@ -217,13 +233,12 @@ def _summary(facts: dict[str, Any], hint: str) -> list[str]:
     dropped = [f"{label} ({count})" for label, count in facts["classes dropped"].items()]
     gaps, folds = facts["rows without a class"], facts["folds"]
     why = f"the rarest class has {folds} rows" if folds in counts.values() else f"there are {folds} groups"
-    choices = [name for name in ("kernel", "columns") if facts[f"{name} choice"]]
-    but = f" but for the choice of the {choices[0]}" if choices else ""
+    choices, but = _choices(facts)
     hardly = facts["accuracy"] - facts["standard error"] <= facts["accuracy of the most common class"]
     measured = f"It was measured on {folds} folds, because {why}; "
     return [
         f"{facts['class']}: {n} items, codes of {facts['components']} components ({facts['seconds']:.1f} s)",
-        *(f"{name}: {facts[f'{name} choice']}" for name in choices),
+        *choices,
         f"predicts {name}: {counts_text}"
         + (f"; {gaps} of {n} rows have no class, rkhs predict finds theirs" if gaps else ""),
         f"cross-validated accuracy: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "

@@ -113,24 +113,31 @@ def notes_alone(args: argparse.Namespace) -> dict[str, Any]:
     """The notes of a model file in a moment, before its model and what computes with it are imported; none if odd."""
     container = read_container(args.model, FORMAT, args.max_bytes, args.sha256)
     with suppress(Exception):  # reading the model says what is wrong with it
-        notes = _plain(container.content["notes"], container.arrays)
+        notes = _with_texts(container.content["notes"], container.arrays)
         return notes if isinstance(notes.get("input"), dict) else {}
     return {}
 
 
-def _plain(value: Any, arrays: Mapping[str, Any] | None = None) -> Any:
+def _with_texts(value: Any, arrays: Mapping[str, Any]) -> Any:
+    """Read notes and the long lists of texts among them."""
+    if not isinstance(value, dict) or not {"$dict", "$texts"} & value.keys():
+        return _plain(value)
+    if "$dict" in value:
+        return {key: _with_texts(part, arrays) for key, part in value["$dict"]}
+    data, stops = arrays[value["$texts"]].tobytes(), arrays[value["stops"]].tolist()
+    return [data[start:stop].decode() for start, stop in pairwise([0, *stops])]
+
+
+def _plain(value: Any) -> Any:
     """A description without the objects in it: dicts, lists, texts and numbers; what is long is left out."""
     if isinstance(value, list):
-        return [_plain(part, arrays) for part in value]
+        return [_plain(part) for part in value]
     if not isinstance(value, dict):
         return value
     if "$dict" in value:
-        return {key: _plain(part, arrays) for key, part in value["$dict"]}
+        return {key: _plain(part) for key, part in value["$dict"]}
     if "$tuple" in value:
-        return [_plain(part, arrays) for part in value["$tuple"]]
-    if arrays and "$texts" in value:
-        data, stops = arrays[value["$texts"]].tobytes(), arrays[value["stops"]].tolist()
-        return [data[start:stop].decode() for start, stop in pairwise([0, *stops])]
+        return [_plain(part) for part in value["$tuple"]]
     return float(value["$float"]) if "$float" in value else _described(value)
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -29,16 +28,7 @@ from rkhs.cli.corrections import (
     warn_of_identifiers,
 )
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
-from rkhs.cli.options import (
-    as_command,
-    changed as changed,
-    column,
-    mended,
-    named_columns as named_columns,
-    parts_of,
-    united,
-    with_values,
-)
+from rkhs.cli.options import changed as changed, column, mended, named_columns as named_columns, parts_of, united
 from rkhs.cli.rows import APART, names_of_rows, transposed, warn_of_totals, windows, with_progress, without_rows
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import array_names
@@ -503,30 +493,13 @@ def _refuse_lacking(
         ) from None
 
 
-def check_columns(args: argparse.Namespace, notes: dict[str, Any]) -> None:
+def check_columns(args: argparse.Namespace, known: dict[str, Any]) -> None:
     """Refuse a table of texts and gaps that lacks columns of the training file, before its model is built."""
-    known = notes.get("input", {})
-    names = known.get("column_names")
-    if known.get("kind") == "table" and names and args.columns is None and is_table(args.input):
-        with fits_without(notes):
-            args = _as_known(args, args.input, known)
-            titles = [] if args.transpose else _below_titles(args, args.input, names)
-            _refuse_lacking(args.input, names, titles or names, of_rows=args.index_column)
-
-
-@contextmanager
-def fits_without(notes: dict[str, Any]) -> Iterator[None]:
-    """Print the command of the fit without the few columns that a file lacks, if the model file holds it."""
-    try:
-        yield
-    except LackingColumns as error:
-        words = notes.get("command") or []
-        if not words or not error.few or {"--columns", "--transpose", "--window", "--targets"} & {*words}:
-            raise
-        dropped = next((named_columns(one) for flag, one in pairwise(words) if flag == "--drop-columns"), [])
-        command = as_command(with_values(words, "--drop-columns", [*dropped, *error.names]))
-        message = f"{error}; this command fits a model that does not need {('them', 'it')[len(error.names) == 1]}"
-        raise LackingColumns(f"{message}:{command}", error.names) from None
+    names = known.get("column_names") if known.get("kind") == "table" and not args.columns else None
+    if names and is_table(args.input):
+        args = _as_known(args, args.input, known)
+        titles = [] if args.transpose else _below_titles(args, args.input, names)
+        _refuse_lacking(args.input, names, titles or names, of_rows=args.index_column)
 
 
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:

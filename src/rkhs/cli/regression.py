@@ -172,11 +172,7 @@ def _facts(
 
     fitted = Y[found.fitted]
     names_of_rows = row_labels(data)
-    ids = identifiers(args, data) if found.rows else [""] * len(Y)
-    rows = [
-        {"row": names_of_rows[i], "residual": found.residuals[i]} | ({"identifier": ids[i]} if ids[i] else {})
-        for i in found.rows
-    ]
+    rows = _named(args, data, found)
     errors = held_out_errors(model, fitted)
     ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
     plain = found.robust is None and "R^2" in errors
@@ -301,19 +297,26 @@ def _summary(facts: dict[str, Any], counted: str, without: str) -> list[str]:
     return lines
 
 
+def _named(args: argparse.Namespace, data: Dataset, found: _Suspicious) -> list[dict[str, Any]]:
+    """Names, residuals and identifiers of the file of suspicious rows."""
+    names, ids = row_labels(data), identifiers(args, data) if found.rows else []
+    rows = [{"row": names[i], "residual": found.residuals[i], "identifier": ids[i]} for i in found.rows]
+    return [{key: value for key, value in row.items() if value != ""} for row in rows]
+
+
 def _without_suspicious(args: argparse.Namespace, data: Dataset, rows: list[int]) -> str:
     """Print the command that leaves suspicious rows out, by name or number, or by ``--robust`` where names cannot."""
     places = [*map(str, data.row_names or data.row_numbers)]
-    out = [*filter(None, (args.leave_out or "").split(",")), *(places[i] for i in rows)]
-    fits_robustly = args.groups is None and args.loss != "auto" and data.kind not in ("gram", "curves")
+    named = [places[i] for i in rows]
     if args.robust or not 0 < len(rows) <= _MOST_NAMED:
         return ""
-    if not any("," in places[i] or places.count(places[i]) > 1 for i in rows):
-        return (
-            f"; if they are wrong, this command leaves them out:{as_command(advised(args.words, {'leave_out': out}))}\n"
-        )
+    if "," not in "".join(named) and sum(map(places.count, named)) == len(named):
+        out = [*filter(None, [args.leave_out]), *named]
+        command = as_command(advised(args.words, {"leave_out": out}))
+        return f"; if they are wrong, this command leaves them out:{command}\n"
     command = as_command(advised(args.words, {"robust": True}))
-    return f"; this command leaves out those without which the fit is another:{command}\n" if fits_robustly else ""
+    alone = args.groups is None and args.loss != "auto" and data.kind != "curves"
+    return f"; this command leaves out those that change the fit:{command}\n" * alone
 
 
 def _suspicious_rows(facts: dict[str, Any], counted: str, without: str) -> Iterator[str]:

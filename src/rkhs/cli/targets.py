@@ -315,15 +315,19 @@ def column_as_texts(args: argparse.Namespace, name: str) -> list[str] | None:
 
 def identifiers(args: argparse.Namespace, data: Dataset) -> list[str]:
     """Title and cell of each row in the first column of names that all differ; empty where rows are named by one."""
-    other = data.row_names is not None or any(getattr(args, name) for name in ("gram", "transpose", "window"))
-    titles = [] if other or args.header == "no" or not is_table(args.input) else titles_of(args, args.input)
-    for title in filter(is_id_name, filter(None, titles)):
-        with suppress(InputError), quiet():  # no column of the model
-            column = read_column_of(changed(args, labels=None), title, "--groups").tolist()
-            cells = [str(column[row - 1] or "").removesuffix(".0") for row in data.row_numbers]
-            if all(cells) and len({*cells}) == len(cells):
-                return [f"{title} {cell}" for cell in cells]
-    return [""] * data.n_samples
+    other = data.row_names is not None or any((args.gram, args.transpose, args.window, args.header == "no"))
+    titles = [] if other or not is_table(args.input) else titles_of(changed(args, labels=None), args.input)
+    found = (_all_different(args, title, data) for title in filter(is_id_name, filter(None, titles)))
+    return next(filter(None, found), [""] * data.n_samples)
+
+
+def _all_different(args: argparse.Namespace, title: str, data: Dataset) -> list[str]:
+    """Title and cell of each row in a column; nothing where two are alike or one is empty."""
+    with suppress(InputError), quiet():  # no column of the model
+        column = read_column_of(changed(args, labels=None), title, "--groups").tolist()
+        cells = [str(column[row - 1] or "").removesuffix(".0") for row in data.row_numbers]
+        return [f"{title} {cell}" for cell in cells] if len({*cells, ""}) > len(cells) else []
+    return []
 
 
 def values_of_column(args: argparse.Namespace, name: str | int, flag: str, data: Dataset) -> np.ndarray:

@@ -417,15 +417,20 @@ def _fit_column(values: tuple[Any, ...], most: int, least: int, read: str) -> di
     if any(isinstance(value, str) for value in known):
         return _fit_texts(known, most, least) or {"kind": "none", "value": value}
     if value is None and known:
-        numbers = np.array(known, dtype=np.float64)
-        mean, scale = float(numbers.mean()), float(numbers.std())
-        if not np.isfinite(scale):
-            raise InputError("FilledTable reads numbers whose squares are finite; rescale the columns")
-        if scale > 1e-14 * float(np.abs(numbers).max()):
-            found: dict[str, Any] = {"kind": "number", "mean": mean, "scale": scale}
-            if read == "ranks" and len(set(known)) > 2:
-                found["knots"] = _knots(numbers)
-                scores = _scores(numbers, found)
-                found |= {"mean": float(scores.mean()), "scale": float(scores.std())}
-            return found
+        return _fit_numbers(np.array(known, dtype=np.float64), read)
     return {"kind": "none", "value": value}
+
+
+def _fit_numbers(numbers: np.ndarray, read: str) -> dict[str, Any]:
+    """Kind and parameters of a column of several numbers."""
+    mean, scale = float(numbers.mean()), float(numbers.std())
+    if not np.isfinite(scale):
+        raise InputError("FilledTable reads numbers whose squares are finite; rescale the columns")
+    if scale <= 1e-14 * float(np.abs(numbers).max()):
+        return {"kind": "none", "value": None}
+    found: dict[str, Any] = {"kind": "number", "mean": mean, "scale": scale}
+    if read == "ranks" and len(np.unique(numbers)) > 2:
+        found["knots"] = _knots(numbers)
+        scores = _scores(numbers, found)
+        found |= {"mean": float(scores.mean()), "scale": float(scores.std())}
+    return found
