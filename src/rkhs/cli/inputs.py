@@ -51,14 +51,12 @@ class LackingColumns(InputError):
 
 _OF_TEXTS = ("encoding", "delimiter", "comment", "decimal", "thousands", "records")  # options that read text tables
 _SHAPES = ("transpose", "window", "step")  # options that make other rows of those of a file
+_OF_FIT = "the columns of the training file"
 _FIRST_ROWS = 100  # that show whether columns have names
 _MOST_TITLES = 20  # rows above names of columns
 _LACKING = 0.2  # share of the rows of the file of a fit with gaps that a new one may lack
 _RANGES = 50  # columns of a table whose ranges a model file keeps
-_EXACT, _ROUNDING = (
-    1e-8,
-    1e-6,
-)  # parts of the largest entry by which a Gram matrix may be asymmetric, as it is or averaged
+_EXACT, _ROUNDING = 1e-8, 1e-6  # parts of the largest entry by which a Gram matrix may be asymmetric, or is averaged
 _LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
 
 
@@ -352,7 +350,7 @@ def _read_turned(args: argparse.Namespace, path: str, names: list[str] | None) -
         which = "the file of the fit" if names is None else path
         warn(f"{path}: its rows are read in the order of those of the fit, since no column names those of {which}")
     data = _with_empty(data, names or ()) if getattr(args, "filled", None) and data.column_names else data
-    return _in_training_order(path, data, names, "the columns of the training file")
+    return _in_training_order(path, data, names, _OF_FIT)
 
 
 def _with_empty(data: Dataset, names: Sequence[str]) -> Dataset:
@@ -474,11 +472,7 @@ def _by_names(
 
 
 def _refuse_lacking(
-    path: str,
-    names: Sequence[str],
-    found: Sequence[str],
-    what: str = "the columns of the training file",
-    of_rows: str | int | None = None,
+    path: str, names: Sequence[str], found: Sequence[str], what: str = _OF_FIT, *, of_rows: str | int | None = None
 ) -> None:
     """Say which columns of the training file a file does not have; one of names of rows is none that it reads."""
     lacking, others = ([n for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names)))

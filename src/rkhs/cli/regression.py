@@ -329,8 +329,8 @@ def _suspicious_rows(facts: dict[str, Any], counted: str, without: str) -> Itera
     if not rows:
         yield f"suspicious rows: none has a held-out residual above {limit}"
         return
-    shown = [(readable(row["residual"], 3), row.get("identifier"), row["row"]) for row in rows[:_MOST_NAMED]]
-    listed = ", ".join(f"{row} ({', '.join(filter(None, [size, name]))})" for size, name, row in shown)
+    called = [(readable(row["residual"], 3), row.get("identifier"), row["row"]) for row in rows[:_MOST_NAMED]]
+    listed = ", ".join(f"{row} ({', '.join(filter(None, [size, name]))})" for size, name, row in called)
     more = f" and {len(rows) - _MOST_NAMED} more (all with --json)" if len(rows) > _MOST_NAMED else ""
     stay = "" if facts["robust"] is None else ", which stay in the fit: look at them"
     yield f"suspicious rows{stay}, held-out residual above {limit}: {listed}{more}{counted}{without}"

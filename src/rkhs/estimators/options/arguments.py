@@ -102,7 +102,7 @@ AugmentLike = Augmentation | Callable[..., object] | Literal["gaussian_noise", "
 Columns = Literal["raw", "scaled", "integral", "filled", "ranked"]
 """Units of the columns."""
 
-TABLES = {"filled": "standard", "ranked": "ranks"}
+TABLES: dict[str, Literal["standard", "ranks"]] = {"filled": "standard", "ranked": "ranks"}
 """How numbers are read where the columns are those of a table with texts and gaps."""
 
 Device = Literal["cpu", "auto", "cuda", "mps"]
