@@ -22,7 +22,6 @@ from rkhs.cli.wording import in_flags
 from rkhs.data import molecular_fingerprints, read_table, write_codes
 from rkhs.estimators.choice_report import overfit_sentence
 from rkhs.kernels import Tanimoto
-from tests.cli.commands import printed
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 2))
@@ -599,25 +598,3 @@ def test_the_advice_on_an_overfit_model_goes_with_a_class() -> None:
     said = in_flags(overfit_sentence(1.0, 0.01, vectors=True) or "")
     assert "look for wrong rows (rkhs fit --robust, without --predict of a class), fit more items" in said
     assert "lower --n-components" in said
-
-
-def test_suspicious_rows_have_the_identifier_of_the_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Next to SMILES, which none looks up, stands what the file calls the row; the command without such rows runs."""
-    smiles = ["C" * (1 + i // 5) + "NOSPF"[i % 5] for i in range(60)]
-    values = [len(one) + (500.0 if i == 7 else 0.1 * (i % 5)) for i, one in enumerate(smiles)]
-    rows = [f"{one},project,V{i:03d},{value}" for i, (one, value) in enumerate(zip(smiles, values, strict=True))]
-    rows.insert(3, "CCC,project,V900,")  # without a value, so that places and rows differ
-    Path("export.csv").write_text("\n".join(["Structure,Group ID,ID,Ki", *rows]) + "\n")
-    words = ["export.csv", "--smiles", "Structure", "--predict", "Ki", "-o", "m.rkhs"]
-    assert main(["fit", *words]) == 0
-    said = capsys.readouterr().out
-    assert re.search(rf"times the median: {smiles[7]} \(\d+, ID V007\); if they are wrong, this command leaves", said)
-    assert printed(said) == ["fit", *words, "--leave-out", "9"]
-    assert main([*printed(said), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["input"]["items"] == 59
-    assert found["suspicious rows"] == []
-    lines = [f'"Street {i}, 2nd floor",{i % 7},{i % 7 + 400 * (i == 8) + i % 3}' for i in range(40)]
-    Path("flats.csv").write_text("\n".join(["address,a,y", *lines]) + "\n")  # names that no list of names can hold
-    assert main(["fit", "flats.csv", "--index-column", "address", "--predict", "y", "-o", "m.rkhs"]) == 0
-    assert printed(capsys.readouterr().out)[-1] == "--robust"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rkhs import estimators, evaluation
+from rkhs import estimators, evaluation, features
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator, choose_width, chose_kernel
 from rkhs.cli.columns import column_sentences, rare_texts_hint
@@ -118,7 +118,11 @@ def _defaults(
 
 
 def _choose_columns(
-    args: argparse.Namespace, estimator: Any, data: Dataset, known: np.ndarray, classes: np.ndarray
+    args: argparse.Namespace,
+    estimator: estimators.KernelEstimator,
+    data: Dataset,
+    known: np.ndarray,
+    classes: np.ndarray,
 ) -> str | None:
     """Set how numbers of a table are read, and the number of components, where no flag does; say how."""
     asked = {text.partition("=")[0] for text in args.set or ()}
@@ -139,13 +143,10 @@ def _errors_by_columns(
     data: Dataset, known: np.ndarray, classes: np.ndarray, most: int
 ) -> dict[tuple[str, int], float]:
     """Leave-one-out errors of classes by principal components, by how numbers are read and how many there are."""
-    from rkhs.estimators.options.arguments import TABLES
-    from rkhs.features import FilledTable
-
     errors: dict[tuple[str, int], float] = {}
-    for columns, numbers in TABLES.items():
+    for columns, table in (("filled", features.FilledTable()), ("ranked", features.FilledTable(numbers="ranks"))):
         with quiet():  # the fit reads the rows again
-            X = FilledTable(numbers=numbers).fit(data.X).transform(data.X)
+            X = table.fit(data.X).transform(data.X)
         X = (X @ np.linalg.eigh(np.cov(X.T).reshape(X.shape[1], -1))[1][:, ::-1])[known]
         counts = [count for count in _MORE_COMPONENTS if count <= min(X.shape[1], most)]
         for count in (_COMPONENTS, *counts):

@@ -15,12 +15,18 @@ from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences, warn_of_series
 from rkhs.cli.inputs import quiet, user_errors
-from rkhs.cli.options import advised, as_command
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels
 from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
-from rkhs.cli.targets import dropped_positions, identifiers, logarithm, read_with_numbers, values_of_column
+from rkhs.cli.targets import (
+    dropped_positions,
+    identifiers,
+    logarithm,
+    read_with_numbers,
+    values_of_column,
+    without_named,
+)
 from rkhs.reports.held_out import (
     OUTLIER_FACTOR,
     decisive_notes,
@@ -74,7 +80,7 @@ def fit_regressor(args: argparse.Namespace) -> None:
     known = {"columns": names, "places left out": dropped_positions(args, data)}
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
     write_model(args.output, model.estimator_, data, args, predict=known)
-    without = _without_suspicious(args, data, found.rows)
+    without = without_named(args, data, found.rows) if 0 < len(found.rows) <= _MOST_NAMED else ""
     print_result(args, facts, [*_summary(facts, named_rows(data), without), *of_columns, f"model: {args.output}"])
 
 
@@ -302,21 +308,6 @@ def _named(args: argparse.Namespace, data: Dataset, found: _Suspicious) -> list[
     names, ids = row_labels(data), identifiers(args, data) if found.rows else []
     rows = [{"row": names[i], "residual": found.residuals[i], "identifier": ids[i]} for i in found.rows]
     return [{key: value for key, value in row.items() if value != ""} for row in rows]
-
-
-def _without_suspicious(args: argparse.Namespace, data: Dataset, rows: list[int]) -> str:
-    """Print the command that leaves suspicious rows out, by name or number, or by ``--robust`` where names cannot."""
-    places = [*map(str, data.row_names or data.row_numbers)]
-    named = [places[i] for i in rows]
-    if args.robust or not 0 < len(rows) <= _MOST_NAMED:
-        return ""
-    if "," not in "".join(named) and sum(map(places.count, named)) == len(named):
-        out = [*filter(None, [args.leave_out]), *named]
-        command = as_command(advised(args.words, {"leave_out": out}))
-        return f"; if they are wrong, this command leaves them out:{command}\n"
-    command = as_command(advised(args.words, {"robust": True}))
-    alone = args.groups is None and args.loss != "auto" and data.kind != "curves"
-    return f"; this command leaves out those that change the fit:{command}\n" * alone
 
 
 def _suspicious_rows(facts: dict[str, Any], counted: str, without: str) -> Iterator[str]:

@@ -31,7 +31,6 @@ from rkhs.estimators.given_matrices import has_views
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.operator_regressor_cv import FOLDS, OperatorKernelRegressorCV
-from rkhs.estimators.options.arguments import TABLES
 from rkhs.estimators.options.combinations import check_combination
 from rkhs.kernels import Kernel, MixedTable
 from rkhs.selection.trimmed import CORE, HARM, trimmed_fit
@@ -241,7 +240,7 @@ class _AutoencoderRounds:
         self.model, self.X = model, X
         self.distances, self.K = _distances(model, X)  # items up to one are in the first fit
         self.near = self.distances <= _FAR_OUT  # items that may get a second look
-        cells = getattr(model, "columns", "raw") in TABLES or isinstance(model._kernel_for(X), MixedTable)
+        cells = getattr(model, "columns", "raw") in ("filled", "ranked") or isinstance(model._kernel_for(X), MixedTable)
         self.most = _MOST_OF_CELLS if cells else _MOST  # beyond this share all stay
 
     def fit(self, kept: np.ndarray) -> tuple[KernelAutoencoder, list[Warning]]:
