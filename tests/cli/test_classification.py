@@ -12,6 +12,7 @@ import pytest
 
 import rkhs
 from rkhs.cli.classification import _cross_validated
+from rkhs.cli.kinds import choose_width
 from rkhs.cli.main import main
 from rkhs.evaluation import SmoothClassifier, load_classifier
 from rkhs.evaluation.comparison import counting_error
@@ -332,3 +333,30 @@ def test_columns_that_hardly_repeat_are_named(folder: Path, capsys: pytest.Captu
     assert "texts hardly repeat in the rows with a class, 'who' has 40 texts in 40 rows: this command leaves" in said
     assert main(printed(said)) == 0
     assert "hardly repeat" not in capsys.readouterr().out
+
+
+def test_the_choice_of_the_width_does_not_flatter_the_accuracy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Classes that have nothing to do with the sequences: each part chooses the width without its rows."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    texts, labels = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(24)], rng.permutation(["p"] * 12 + ["q"] * 12)
+    Path("s.fasta").write_text("".join(f">s{i}\n{text}\n" for i, text in enumerate(texts)))
+    Path("c.csv").write_text("name,side\n" + "".join(f"s{i},{label}\n" for i, label in enumerate(labels)))
+    words = ["fit", "s.fasta", "--labels", "c.csv", "--predict", "side", "-o", "m.rkhs", "--estimator", "kernel-pca"]
+    assert main([*words, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    items = np.array(texts, dtype=object)
+
+    def codes_of_part(rows: np.ndarray) -> np.ndarray:
+        return rkhs.KernelPCA(10, kernel=choose_width(items[rows], labels[rows]).kernel).fit(items).codes_
+
+    assert facts["kernel chosen in each part"]
+    by_parts = _cross_validated(items, labels, np.arange(24), 0, codes_of_part)
+    flattered = _cross_validated(rkhs.load("m.rkhs").codes_, labels, np.arange(24), 0)
+    assert facts["accuracy"] == by_parts["accuracy"] != flattered["accuracy"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "accuracy on 24 labels" in said
+    assert "the choice of the kernel, which every part repeats without its rows" in said

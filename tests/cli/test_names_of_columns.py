@@ -65,6 +65,7 @@ def test_kernel_values_follow_the_names_of_the_training_items(
     assert "lacks 'item3', of kernel values with the training items; it has 'other'" in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
 def test_items_that_were_left_out_are_no_columns(folder: Path) -> None:
     fit = ["fit", "gram.csv", "--gram", "--estimator", "kernel-pca", "--leave-out", "item3,item9", "-o", "l.rkhs"]
     assert main(fit) == 0
@@ -78,6 +79,7 @@ def test_items_that_were_left_out_are_no_columns(folder: Path) -> None:
         np.testing.assert_allclose(np.load(f"{file}.npy"), twin.transform(kernel(NEW, X[kept])), atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
 def test_names_may_be_numbers_and_may_not_repeat(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     numbers = [str(7 * i % 23) for i in range(20)]
     pd.DataFrame(kernel(X, X), columns=numbers).to_csv("numbers.csv", index=False)

@@ -264,7 +264,10 @@ def test_many_single_hours_are_not_compared(
     assert main(words) == 2
     said = capsys.readouterr().err
     assert "the 10080 rows are times of one long series, 420 windows of a day" in said
-    assert "--drop-columns time leaves the time out of single rows; this command compares windows, the second one takes" in said
+    assert (
+        "--drop-columns time leaves the time out of single rows; this command compares windows, the second one takes"
+        in said
+    )
     assert said.rstrip().splitlines()[-3].split() == ["rkhs", *words, "--window", "24"]
     assert main([*words, "--window", "24"]) == 0
 

@@ -7,7 +7,6 @@ import pytest
 
 from tests.cli.commands import printed, table
 
-
 FAST = ["--estimator", "kernel-pca", "-o", "a.rkhs"]  # only sentences count
 
 

@@ -12,7 +12,7 @@ from rkhs.data import read_table
 from rkhs.data.known_columns import read_column
 from tests.cli.commands import printed, table
 
-MONTHS = "Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık".split()
+MONTHS = ["Ocak", "Şubat", "Mart", "Nisan", "Mayıs", "Haziran", "Temmuz", "Ağustos", "Eylül", "Ekim", "Kasım", "Aralık"]
 
 
 def cars(n: int = 48) -> list[str]:
@@ -43,7 +43,7 @@ def test_an_address_names_the_rows_and_other_lone_texts_are_said_to_go(run) -> N
     assert "--index-column Email names the rows by it" in said
     assert "--drop-columns leaves out 'phone', whose texts hardly repeat" in said
     assert {"--index-column", "Email", "--drop-columns", "phone", "--mixed"} <= {*printed(said)}
-    status, said, out = run(*printed(said), "-o", "n.csv")
+    status, said, _ = run(*printed(said), "-o", "n.csv")
     assert status == 0
     assert "ann3@example.com" in Path("n.csv").read_text(encoding="utf-8")
 

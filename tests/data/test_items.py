@@ -130,6 +130,27 @@ def test_graphml(tmp_path: Path) -> None:
         read_items(write(tmp_path, "b.graphml", "<graphml"))
 
 
+@pytest.mark.parametrize("labels", ["COC", "CON"])
+def test_gml(tmp_path: Path, labels: str) -> None:
+    """Labels that differ in every graph are names of nodes, as networkx writes them."""
+    nx = pytest.importorskip("networkx", reason="GML needs networkx (extra `graphs`)")
+    for name, some in (("a", labels), ("b", "CON")):
+        lines = [f'node [ id {i} label "{label}" ]' for i, label in enumerate(some)]
+        write(
+            tmp_path,
+            f"{name}.gml",
+            f"graph [ {' '.join(lines)} edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]",
+        )
+    found = read_items(tmp_path)
+    assert found.row_names == ("a", "b")
+    assert [len(graph.edges) for graph in found.items] == [2, 2]
+    expected = [{"label": label} for label in labels] if labels == "COC" else [{}] * 3
+    assert [*found.items[0].nodes.values()] == expected
+    with pytest.raises(InputError, match="expected GML that networkx reads"):
+        read_items(write(tmp_path, "c.gml", "graph ["))
+    assert nx.is_connected(found.items[1])
+
+
 @pytest.mark.parametrize("first", ["name", "id", ""])
 @pytest.mark.parametrize("gap", [False, True])
 def test_increasing_numbers_after_a_title_are_times(tmp_path: Path, first: str, gap: bool) -> None:

@@ -1,5 +1,7 @@
 """Vector-valued regression: equalities with known machines, certificates, paths, cross-validation, bad input."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -390,3 +392,46 @@ def test_a_fit_that_follows_its_rows_and_predicts_no_others_is_named(model):
     with pytest.warns(OverfitWarning, match=r"predicted hardly better than by the mean .* much better \(0.00\)"):
         model.set_params(kernel=Gaussian(30.0)).fit(X, y)
     assert "_held_out" not in vars(model)
+
+
+def test_nested_residuals_are_of_settings_that_other_rows_choose() -> None:
+    rng = np.random.default_rng(5)
+    X, regs = rng.normal(size=(20, 2)), np.logspace(-3.0, 0.5, 15)
+    Y = np.sin(2.0 * X) + 0.5 * rng.normal(size=(20, 2))
+    K, i = Gaussian(1.0)(X, X), np.arange(20)
+    model = OperatorKernelRegressorCV("precomputed", regs=regs).fit(K, Y)
+    found, chosen = model.nested_residuals(K, Y), set()
+    for part in np.array_split(np.random.default_rng(0).permutation(20), 10):
+        rest = np.setdiff1d(i, part)
+        reg = OperatorKernelRegressorCV("precomputed", regs=regs).fit(K[np.ix_(rest, rest)], Y[rest]).reg_
+        chosen.add(reg)
+        for row in part:
+            others = np.delete(i, row)
+            machine = OperatorKernelRegressor("precomputed", reg=reg).fit(K[np.ix_(others, others)], Y[others])
+            np.testing.assert_allclose(found[row], Y[row] - machine.predict(K[[row]][:, others])[0], atol=1e-6)
+    assert len(chosen) > 1
+    twice = np.r_[i, i]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        copied = OperatorKernelRegressorCV("precomputed", regs=regs).fit(K[np.ix_(twice, twice)], Y[twice])
+    np.testing.assert_allclose(copied.nested_residuals(K[np.ix_(twice, twice)], Y[twice])[20:], found, atol=1e-6)
+    assert model.fit(K, Y, groups=i // 2).nested_residuals(K, Y) is None
+
+
+def test_the_choice_of_settings_does_not_flatter_nested_errors() -> None:
+    """Against the errors on new rows: the smallest left-out error is too good, the nested one is right on average."""
+    best, nested, true = [], [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(330, 6))
+        y = np.sin(2.0 * X[:, 0]) * X[:, 1] + 0.3 * rng.normal(size=330)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = OperatorKernelRegressorCV().fit(X[:30], y[:30])
+        found = model.nested_residuals(X[:30], y[:30])
+        assert found is not None
+        best.append(-model.best_score_)
+        nested.append((found**2).mean())
+        true.append(((model.predict(X[30:]) - y[30:]) ** 2).mean())
+    assert np.mean(best) < 0.85 * np.mean(true)
+    assert np.mean(nested) == pytest.approx(np.mean(true), rel=0.1)

@@ -107,8 +107,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         yield handle
         handle.flush()
         os.fsync(handle.fileno())
-        found = os.fstat(handle.fileno()).st_size
-        if found != handle.size:
+        if (found := os.fstat(handle.fileno()).st_size) != handle.size:
             raise OSError(errno.EIO, f"{found} of {handle.size} bytes are on the disk")
 
 
@@ -244,10 +243,8 @@ _KINDS = {
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a regular file to read it; a pipe is refused without waiting, a device without opening it."""
     _refuse_special(os.stat(path))
-    flags = os.O_RDONLY
-    for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"):  # each where the system has it
-        flags |= getattr(os, name, 0)
-    handle = os.open(path, flags)
+    names = ("O_RDONLY", "O_NONBLOCK", "O_NOCTTY", "O_BINARY")  # each where the system has it
+    handle = os.open(path, sum(getattr(os, name, 0) for name in names))
     try:
         _refuse_special(os.fstat(handle))  # it may have been exchanged in between
         return os.fdopen(handle, "rb")

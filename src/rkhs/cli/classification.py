@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rkhs import estimators, evaluation, features
 from rkhs._core.errors import InputError
-from rkhs.cli.build import build_estimator, choose_width, chose_kernel
+from rkhs.cli.build import FEW_ROWS, SHARED, build_estimator, choose_width, chose_kernel
 from rkhs.cli.columns import column_sentences, rare_texts_hint
 from rkhs.cli.inputs import named_columns, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
@@ -36,6 +37,7 @@ _MOST_COMPONENTS = 40  # of sequences
 _MORE_COMPONENTS = (20, 40)  # of a table, compared by its classes
 _READ = {"filled": "standardised", "ranked": "as ranks"}
 _MOST_CLASSES = 50
+_FEW_LABELS = 50  # below which their number is a part of the message
 
 
 def names_classes(args: argparse.Namespace) -> bool:
@@ -79,7 +81,9 @@ def fit_classifier(args: argparse.Namespace) -> None:
         if len(set(together[known].tolist())) < 2:
             what = "rows that differ" if args.groups is None else f"two groups in --groups {args.groups}"
             raise InputError(f"--predict expects {what} among the rows with a class, to measure its accuracy; got one")
-        score = _cross_validated(codes[known], classes, together[known], args.seed or 0)
+        few = chosen is not None and len(classes) <= FEW_ROWS
+        of_part = _of_widths(args, data, known, classes, defaults, codes) if few else None
+        score = _cross_validated(codes[known], classes, together[known], args.seed or 0, of_part)
         head = evaluation.SmoothClassifier().fit(codes[known], classes)
     facts = {
         "class": type(estimator).__name__,
@@ -88,6 +92,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
         "components": codes.shape[1],
         "kernel choice": chosen,
         "columns choice": of_columns,
+        "kernel chosen in each part": few,
         "classes": dict(counts),
         "classes dropped": dict(Counter(value for value in given.tolist() if value not in {*counts, None})),
         "rows without a class": int((~known).sum()),
@@ -155,6 +160,28 @@ def _errors_by_columns(
     return errors
 
 
+def _of_widths(
+    args: argparse.Namespace,
+    data: Dataset,
+    known: np.ndarray,
+    classes: np.ndarray,
+    defaults: dict[str, Any],
+    codes: np.ndarray,
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Codes of the labelled sequences by the width that some of them choose, so that no other row has a say in it."""
+    by_kernel = {repr(defaults["kernel"]): codes[known]}
+
+    def of_part(rows: np.ndarray) -> np.ndarray:
+        alike = len(set(classes[rows].tolist())) < 2
+        kernel = defaults["kernel"] if alike else choose_width(data.items[known][rows], classes[rows]).kernel
+        if repr(kernel) not in by_kernel:
+            estimator = build_estimator(args, data, defaults=defaults | {"kernel": kernel})
+            by_kernel[repr(kernel)] = estimator.fit(data.items).codes_[known]
+        return by_kernel[repr(kernel)]
+
+    return of_part
+
+
 def _without_rare(y: np.ndarray, least: int) -> np.ndarray:
     """Classes with None in place of those of fewer rows."""
     counts = Counter(y.tolist())
@@ -193,8 +220,14 @@ def _copies(estimator: estimators.KernelEstimator, data: Dataset, y: np.ndarray)
     return numbers
 
 
-def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed: int) -> dict[str, float]:
-    """Cross-validated accuracy, copies kept in one fold, with the binomial standard error."""
+def _cross_validated(
+    codes: np.ndarray,
+    y: np.ndarray,
+    groups: np.ndarray,
+    seed: int,
+    of_part: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> dict[str, float]:
+    """Cross-validated accuracy, copies kept in one fold, with its standard error; ``of_part``: codes for some rows."""
     from sklearn.model_selection import StratifiedGroupKFold
 
     from rkhs.evaluation.comparison import corrected_error, counting_error
@@ -206,14 +239,14 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
             cut = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + repeat)
             for train, test in cut.split(codes, y, groups):
                 if len(test) and len(train) > 1:
-                    hits.append(
-                        evaluation.SmoothClassifier().fit(codes[train], y[train]).predict(codes[test]) == y[test]
-                    )
+                    Z = codes if of_part is None else of_part(train)
+                    hits.append(evaluation.SmoothClassifier().fit(Z[train], y[train]).predict(Z[test]) == y[test])
     accuracy = float(np.concatenate(hits).mean())
     return {
         "accuracy": accuracy,
         "standard error": max(
-            counting_error(accuracy, len(np.unique(groups))), corrected_error(np.array([one.mean() for one in hits]))
+            counting_error(accuracy, len(np.unique(groups))) * (1.0 if of_part is None else SHARED),
+            corrected_error(np.array([one.mean() for one in hits])),
         ),
         "folds": folds,
     }
@@ -222,9 +255,9 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
 def _choices(facts: dict[str, Any]) -> tuple[list[str], str]:
     """Say what the classes chose, and that codes depend on them by that alone."""
     chosen = {name: facts[f"{name} choice"] for name in ("kernel", "columns") if facts[f"{name} choice"]}
-    return [f"{name}: {how}" for name, how in chosen.items()], "".join(
-        f" but for the choice of the {k}" for k in chosen
-    )
+    but = "".join(f" but for the choice of the {name}" for name in chosen)
+    but += ", which every part repeats without its rows" * facts["kernel chosen in each part"]
+    return [f"{name}: {how}" for name, how in chosen.items()], but
 
 
 def _summary(facts: dict[str, Any], hint: str) -> list[str]:
@@ -235,6 +268,8 @@ def _summary(facts: dict[str, Any], hint: str) -> list[str]:
     gaps, folds = facts["rows without a class"], facts["folds"]
     why = f"the rarest class has {folds} rows" if folds in counts.values() else f"there are {folds} groups"
     choices, but = _choices(facts)
+    labelled = sum(counts.values())
+    rests = f" on {labelled} labels" if labelled < _FEW_LABELS else ""
     hardly = facts["accuracy"] - facts["standard error"] <= facts["accuracy of the most common class"]
     measured = f"It was measured on {folds} folds, because {why}; "
     return [
@@ -242,7 +277,7 @@ def _summary(facts: dict[str, Any], hint: str) -> list[str]:
         *choices,
         f"predicts {name}: {counts_text}"
         + (f"; {gaps} of {n} rows have no class, rkhs predict finds theirs" if gaps else ""),
-        f"cross-validated accuracy: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
+        f"cross-validated accuracy{rests}: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
         f"{folds} parts, {_REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
         *([little_sentence("the most common class") + hint] if hardly else []),

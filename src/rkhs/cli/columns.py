@@ -224,51 +224,59 @@ def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
 
 def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     """Say before a fit that rows are hardly items; refuse very many, or many of a series where all are compared."""
-    args = argparse.Namespace(**(_NOT_ASKED | vars(args)))
-    if args.window or args.transpose or args.rows:
+    args, times = argparse.Namespace(**(_NOT_ASKED | vars(args))), _times(data)
+    found = None if args.window or args.transpose or args.rows else _hardly_items(data, times)
+    if found is None:
         return
-    long = data.n_samples > _SLOW and not (args.predict or args.plan or args.words[0] == "compare")
-    times = _times(data)
-    found = _series_note(data, times)
-    if found is None and (form := _long_form(data)):
-        _note_or_refuse(f"{data.source}: {form}", "", {}, refused=long)
-        return
-    if (found := found or _order_note(data)) is None:
-        return
-    many = data.n_samples > _MANY_TIMES
-    refused = long or (many and times is not None and (args.words[0] == "novelty" or bool(args.robust)))
-    slow = f"; a fit of {data.n_samples} single rows takes minutes" * (many and not refused)
-    _note_or_refuse(f"{data.source}: {found[0]}{slow}", *_compared(args, data, found[1]), refused=refused)
-
-
-def _note_or_refuse(message: str, does: str, advice: dict[str, Any], *, refused: bool) -> None:
-    """Warn of rows that are hardly items, or refuse them, with a second command that takes them for items."""
-    if not refused:
-        warn(Note(message, does, **advice))
-    elif not advice:
-        raise Mendable(message, _AS_THEY_ARE[0], **_AS_THEY_ARE[1])
+    does, advice = _compared(args, data, found[1])
+    if not _takes_long(args, data, times):
+        slow = f"; a fit of {data.n_samples} single rows takes minutes" * (data.n_samples > _MANY_TIMES)
+        warn(Note(f"{data.source}: {found[0]}{slow}", does, **advice))
+    elif advice:
+        does = f"{does}, the second one {_AS_THEY_ARE[0]}"
+        raise Mendable(f"{data.source}: {found[0]}", does, _AS_THEY_ARE[1], **advice)
     else:
-        raise Mendable(message, f"{does}, the second one {_AS_THEY_ARE[0]}", _AS_THEY_ARE[1], **advice)
+        raise Mendable(f"{data.source}: {found[0]}", _AS_THEY_ARE[0], **_AS_THEY_ARE[1])
+
+
+def _takes_long(args: argparse.Namespace, data: Dataset, times: np.ndarray | None) -> bool:
+    """Whether a fit of rows that are hardly items takes minutes, or compares many times of a series in pairs."""
+    pairs = times is not None and (args.words[0] == "novelty" or args.robust)
+    fits = not (args.predict or args.plan or args.words[0] == "compare")
+    return data.n_samples > (_MANY_TIMES if pairs else _SLOW if fits else data.n_samples)
+
+
+def _hardly_items(data: Dataset, times: np.ndarray | None) -> tuple[str, int | None] | None:
+    """What is said of rows that are times of a series, cells in long form, or points of curves, and rows of a window.
+
+    No rows, 0, where the columns are curves; None of the long form.
+    """
+    series = _series_note(data, times)
+    form = "" if series else _long_form(data)
+    return (form, None) if form else series or _order_note(data)
 
 
 def _long_form(data: Dataset) -> str:
     """What is said of a table of which each value of one column stands with each of another; how to pivot it."""
-    few = data.kind == "table" and is_table(data.source) and 2 < data.X.shape[1] <= _FEW
+    few = data.kind == "table" and 2 < data.X.shape[1] <= _FEW
     if not few or not _ORDERED <= len(data.X) <= _PIVOTED:
         return ""
-    names, X = list(titles_of(data)), data.X
-    if data.row_names is not None and data.row_title:
-        names, X = [data.row_title, *names], np.column_stack([np.array(data.row_names, object), X])
+    title = data.row_title  # the first column may name the rows
+    names = [*filter(None, [title]), *titles_of(data)]
+    X = np.column_stack([np.array(data.row_names, object), data.X]) if title else data.X
     texts = [j for j, cells in enumerate(X.T) if any(map(_is_text, cells[:_APART].tolist()))]
     texts += list(map(names.index, data.dates))
     found = next(_long_forms(X, texts), None) if len(texts) > 1 else None
-    if found is None:
-        return ""
-    row, column, value = (names[j] for j in found[:3])
+    return "" if found is None else _pivoting(data.source, [names[j] for j in found[:3]], found[3:])
+
+
+def _pivoting(source: str, names: list[str], counts: tuple[int, ...]) -> str:
+    """What is said of a table in long form with columns of items, of their columns and of values."""
+    row, column, value = names
     return (
-        f"a table in long form: each of {found[3]} values of {row} stands with each of {found[4]} of {column}, so rows "
-        f"of one {row} are alike, and errors of left-out rows look too small; a table with a row of each {row} is made "
-        f"by pandas.read_csv({data.source!r}, sep=None, engine='python')"
+        f"a table in long form: each of {counts[0]} values of {row} stands with each of {counts[1]} of {column}, so "
+        f"rows of one {row} are alike, and errors of left-out rows look too small; a table with a row of each {row} is "
+        f"made by pandas.read_csv({source!r}, sep=None, engine='python')"
         f".pivot_table({value!r}, {row!r}, {column!r}, sort=False).to_csv('wide.csv')"
     )
 
@@ -290,10 +298,10 @@ def _varies(codes: list[np.ndarray], kinds: list[int], within: tuple[int, int], 
     return all(len(np.unique(codes[k] * kinds[m] + codes[m])) > 1.1 * kinds[m] for m in within)
 
 
-def _compared(args: argparse.Namespace, data: Dataset, length: int) -> tuple[str, dict[str, Any]]:
+def _compared(args: argparse.Namespace, data: Dataset, length: int | None) -> tuple[str, dict[str, Any]]:
     """What a command compares instead of rows, windows without columns of texts or the columns, and its options."""
     if args.predict or not length:
-        return "compares the columns", {} if args.predict else {"transpose": True}
+        return "compares the columns", {} if args.predict or length is None else {"transpose": True}
     texts = [name for name, cells in zip(titles_of(data), data.X.T, strict=True) if any(map(_is_text, cells.tolist()))]
     return "compares windows", {"window": length, "drop_columns": texts if args.columns is None else []}
 

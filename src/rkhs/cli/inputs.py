@@ -102,16 +102,22 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
     gram = getattr(args, "gram", False)
     if gram is True and getattr(args, "kernel", None) is not None:
         raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
-    turned = args.kind == "curves" and getattr(args, "transpose", False)  # a table until it is transposed
+    turned = args.kind == "curves" and args.transpose  # a table until it is transposed
     data = _read_all(changed(args, kind=None) if turned else args, path, gram)
     warn_of_identifiers(args, data)
-    data = as_kernel_reads(data, getattr(args, "kernel", None))
-    data = transposed(data, args) if getattr(args, "transpose", False) else data
-    data = as_curves(data) if turned else data
-    if getattr(args, "window", None) is not None:
-        data = windows(data, args.window, args.window if args.step is None else args.step, reading_options(args))
+    data = _reshaped(args, as_kernel_reads(data, getattr(args, "kernel", None)))
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
+
+
+def _reshaped(args: argparse.Namespace, data: Dataset) -> Dataset:
+    """A table whose columns, or windows of rows, are the items."""
+    if getattr(args, "transpose", False):
+        data = transposed(data, args)
+        data = as_curves(data) if args.kind == "curves" else data
+    if getattr(args, "window", None) is not None:
+        data = windows(data, args.window, args.window if args.step is None else args.step, reading_options(args))
+    return data
 
 
 def refuse_lone_labels(args: argparse.Namespace, flag: str) -> None:
@@ -119,14 +125,13 @@ def refuse_lone_labels(args: argparse.Namespace, flag: str) -> None:
     if args.labels is None:
         return
     with quiet():
-        read = partial(read_mixed, args.labels, stray="gap")
-        data = read_by_guess(read, args.labels, reading_options(args))
+        data = read_by_guess(partial(read_mixed, args.labels, stray="gap"), args.labels, reading_options(args))
     names, columns = titles_of_data(data), data.X.T.tolist()
     texts = [{cell for cell in cells if isinstance(cell, str)} for cells in columns]
     few = sorted((len(some), j) for j, some in enumerate(texts) if 1 < len(some) <= data.n_samples / 2)
     likely = [names[j] for _, j in few] + [name for name, some in zip(names, texts, strict=True) if not some]
     what = f"--labels needs {flag} COLUMN; {args.labels} has the columns {listed([*map(quote, names)], 12)}"
-    raise Mendable(what, f"takes {', '.join(map(quote, likely[:1]))}", **{flag[2:]: likely[:1]})
+    raise Mendable(what, f"takes {', '.join(map(quote, likely[:1]))}", None, **{flag[2:]: likely[:1]})
 
 
 def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error: FewWords) -> InputError:

@@ -16,10 +16,10 @@ from typing import Any
 
 from rkhs import __version__
 from rkhs._core.errors import RkhsError
-from rkhs.cli.options import TRACEBACK, declare, flags_in, last_command, noted, with_command
+from rkhs.cli.options import TRACEBACK, declare, flags_in, last_command, noted
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
-from rkhs.cli.wording import message_lines
+from rkhs.cli.wording import message_lines, with_command
 
 # Command, the name of its module with OPTIONS, perhaps EXAMPLES, and run(args), and its line of help.
 _COMMANDS = {

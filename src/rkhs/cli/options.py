@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rkhs._core.errors import InputError, quote
+from rkhs._core.errors import InputError
 from rkhs.data.formats import FINGERPRINTS, KINDS
 
 FILE = "\nMODEL  model file made by rkhs fit or rkhs.save"
@@ -69,15 +69,6 @@ reading the input:
 --missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times
 --header {{yes,no}}  whether the first row of a text file holds names (default: look)"""
 _LISTS = ("--missing", "--columns", "--drop-columns")
-# What options do that messages about something else add to a command.
-_DOES = {
-    "columns": "reads {} alone (--columns)",
-    "drop_columns": "leaves {} out (--drop-columns)",
-    "index_column": "names the rows by {} (--index-column)",
-    "missing": "takes {} as gaps, which are no numbers in the unit of their column (--missing)",
-    "mixed": "keeps texts and gaps (--mixed)",
-    "skip_bad_smiles": "leaves out SMILES that cannot be read (--skip-bad-smiles)",
-}
 TRACEBACK = """
 --traceback  show where an error arose, for bug reports"""
 
@@ -175,51 +166,18 @@ def united(*options: dict[str, Any]) -> dict[str, Any]:
 
 def with_advice(args: argparse.Namespace, *options: dict[str, Any]) -> list[str]:
     """Words of the command with all that its warnings advise, and with other options."""
-    return mended(args, united(*(_taken(one, args) for one in args.advice), *options)).words
+    return mended(args, united(*(taken(one, args) for one in args.advice), *options)).words
 
 
-def _taken(message: Any, args: argparse.Namespace) -> dict[str, Any]:
+def taken(message: Any, args: argparse.Namespace) -> dict[str, Any]:
     """The options of reading that a message or its cause names and this command takes."""
     found = {name: value for name, value in getattr(message, "options", {}).items() if hasattr(args, name)}
     return {} if "drop_columns" in found and args.columns is not None else found
 
 
-def with_command(message: Exception, args: argparse.Namespace) -> str:
-    """The message of an error, and one command that does what it, or its cause, and earlier warnings advise."""
-    found: Any = next((one for one in (message, message.__cause__) if hasattr(one, "options")), None)
-    does = [found.does] if (options := _taken(found, args)) else []
-    if args.advice:
-        does.append(f"does what the {'warning above advises' if len(args.advice) == 1 else 'warnings above advise'}")
-    ways = [options, *filter(None, [getattr(found, "otherwise", None)])]
-    commands = "".join(as_command(with_advice(args, way)) for way in ways)
-    does += _unnamed(args, f"{message} {does}", options, known=does[:1] not in ([], ["reads it"]))
-    return f"{message}; this command {', and '.join(does)}:{commands}" if does else str(message)
-
-
-def _unnamed(args: argparse.Namespace, text: str, options: dict[str, Any], *, known: bool) -> list[str]:
-    """What options of a command do that neither the user, warnings nor a message name; known: all but their values."""
-    from rkhs.cli.wording import in_flags
-    from rkhs.data.dataset import listed
-
-    found, text = [], in_flags(" ".join(map(str, [text, *args.advice, *args.words])))
-    for name, value in options.items():
-        cells = [str(cell) for cell in (value if isinstance(value, list) else [value])]
-        flag = f"--{name.replace('_', '-')}"
-        if known or flag in text:
-            cells = [cell for cell in cells if isinstance(value, list) and not _stands_in(text, cell)]
-        if cells:
-            found.append(_DOES.get(name, f"reads it by {flag} {{}}").format(listed([*map(quote, cells)], 3)))
-    return found
-
-
-def _stands_in(text: str, word: str) -> bool:
-    """Whether a word, or several, stand in a text, and not as a part of another word."""
-    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
-
-
 def noted(message: Warning, args: argparse.Namespace) -> str:
     """The text of a warning; the options that it names go into the command that ends the run."""
-    if _taken(message, args):
+    if taken(message, args):
         args.advice.append(message)
     return str(message)
 
@@ -249,9 +207,7 @@ def column(text: str) -> str | int:
 
 def named_columns(text: str | list[str | int] | None) -> list[str | int]:
     """The columns that were typed, with commas between them."""
-    if text is None or isinstance(text, list):
-        return text or []
-    return [column(part) for part in parts_of(text)]
+    return text or [] if text is None or isinstance(text, list) else [column(part) for part in parts_of(text)]
 
 
 def parts_of(text: str) -> list[str]:

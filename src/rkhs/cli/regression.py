@@ -179,7 +179,8 @@ def _facts(
     fitted = Y[found.fitted]
     names_of_rows = row_labels(data)
     rows = _named(args, data, found)
-    errors = held_out_errors(model, fitted)
+    nested = None if found.robust is not None else model.nested_residuals(data.items, Y)
+    errors = held_out_errors(model, fitted, nested)
     ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
     plain = found.robust is None and "R^2" in errors
     ends = (ends or decisive_notes(found.residuals, names_of_rows) * plain) + _little(errors)
@@ -197,6 +198,7 @@ def _facts(
         "duality gap": model.estimator_.gap_,
         **errors,
         "folds": model.cv_errors_.shape[-1],
+        "nested": nested is not None,
         "groups": args.groups,
         "suspicious rows": rows,
         "suspicious above": f"{found.times:.3g} times the median",
@@ -278,6 +280,7 @@ def _summary(facts: dict[str, Any], counted: str, without: str) -> list[str]:
     kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
     gaps = f"; {unknown} row{'' if unknown == 1 else 's'} without a value: left out" if unknown else ""
     folds = f"{facts['folds']} folds" if facts["folds"] <= _FOLDS else f"each of {facts['folds']} left out in turn"
+    folds += ", settings chosen without it" * facts["nested"]
     if facts["groups"] is not None:
         folds = f"each of {facts['folds']} groups of {facts['groups']} left out in turn"
     explained = f", R^2 {facts['R^2']:.3f}" if "R^2" in facts else ""

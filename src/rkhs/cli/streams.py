@@ -24,8 +24,7 @@ _PROGRESS = re.compile("(\r?)(.*?)((?:\x1b\\[K)?)", re.DOTALL)  # a line that is
 # What signals do before others take them; nohup ignores SIGHUP, and Windows has none.
 _USUAL: dict[int, Any] = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
 _USUAL |= {getattr(signal, name): signal.SIG_DFL for name in ("SIGHUP",) if hasattr(signal, name)}
-_seen = threading.Event()  # whether the main thread has seen a signal
-_LATE = 1.0  # seconds in which it does so, unless it is in one long computation
+_LATE = 1.0  # seconds in which the main thread sees a signal, unless it is in one long computation
 _SOON = 0.01  # seconds after which a lost interrupt is sent once more
 
 
@@ -99,27 +98,29 @@ class Terminated(KeyboardInterrupt):
 def ended_by_signals() -> Iterator[None]:
     """Within the block Ctrl-C interrupts, and SIGTERM and SIGHUP raise :class:`Terminated`, unless others took them."""
     # What a signal raises in a destructor, where Python drops it, is raised once more after that.
+    seen = threading.Event()
+    terminate = partial(_terminate, seen)
     with ExitStack() as stack:
         stack.callback(setattr, sys, "unraisablehook", sys.unraisablehook)
-        sys.unraisablehook = partial(_interrupt_later, sys.unraisablehook)
+        sys.unraisablehook = partial(_interrupt_later, terminate, sys.unraisablehook)
         if threading.current_thread() is threading.main_thread():
             free = {number: usual for number, usual in _USUAL.items() if signal.getsignal(number) is usual}
             for number, usual in free.items():
                 stack.callback(signal.signal, number, usual)
-                signal.signal(number, _terminate)
-            _seen.clear()
+                signal.signal(number, terminate)
             wakes, woken = (stack.enter_context(end) for end in socket.socketpair())
             woken.setblocking(False)
-            threading.Thread(target=_end_soon, args=(wakes.dup(), free), daemon=True).start()
+            threading.Thread(target=_end_soon, args=(wakes.dup(), free, seen), daemon=True).start()
+            stack.callback(seen.set)
             stack.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False))
         yield
 
 
-def _end_soon(wakes: socket.socket, taken: Collection[int]) -> None:
+def _end_soon(wakes: socket.socket, taken: Collection[int], seen: threading.Event) -> None:
     """End the program after a signal that the main thread, in one long computation, does not see; files are whole."""
     with wakes:
         for (number,) in iter(partial(wakes.recv, 1), b""):  # none once the block has ended
-            while number in taken and not _seen.wait(_LATE):
+            while number in taken and not seen.wait(_LATE):
                 if not UNFINISHED:
                     _leave(number)
 
@@ -128,26 +129,25 @@ def _leave(number: int) -> None:
     """End the program at once, without its temporary files."""
     what = "interrupted" if number == signal.SIGINT else str(Terminated(number))
     sys.stderr.write(f"{chr(10) * sys.stderr.isatty()}rkhs: {what}; nothing was left half written\n")
-    sys.stderr.flush()
     atexit._run_exitfuncs()
     os._exit(128 + number)
 
 
-def _interrupt_later(hook: Callable[[Any], Any], unraisable: Any) -> None:
+def _interrupt_later(terminate: Callable[..., None], hook: Callable[[Any], Any], unraisable: Any) -> None:
     """Send the signal of an interrupt that a destructor has lost to the main thread, when this hook has ended."""
     error = unraisable.exc_value
     if not isinstance(error, KeyboardInterrupt):
         return hook(unraisable)
     number = error.number if isinstance(error, Terminated) else signal.SIGINT
     if isinstance(error, Terminated):
-        signal.signal(number, _terminate)
+        signal.signal(number, terminate)
     timer = threading.Timer(_SOON, _thread.interrupt_main, [number])
     timer.daemon = True
     return timer.start()
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
+def _terminate(seen: threading.Event, number: int, frame: FrameType | None) -> None:
     del frame
-    _seen.set()
+    seen.set()
     signal.signal(number, _USUAL[number])
     raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import shlex
 import sys
 from functools import cache
+from typing import Any
 
-from rkhs.cli.options import DROP, ENGINE, INPUT, KERNEL, MODEL, quoted_cells
+from rkhs._core.errors import quote
+from rkhs.cli.options import DROP, ENGINE, INPUT, KERNEL, MODEL, as_command, quoted_cells, taken, with_advice
 
 _SHARED = re.findall(r"^--([\w-]+) (?:{(\S+)}|(\S+))", KERNEL + DROP + ENGINE + MODEL + INPUT, re.MULTILINE)
 FLAGS = {
@@ -51,6 +54,15 @@ _PHRASES = {
     "on_error='skip'": "--skip-bad-smiles",
     'on_error="skip"': "--skip-bad-smiles",
     "`path`": "the path",
+}
+# What options do that messages about something else add to a command.
+_DOES = {
+    "columns": "reads {} alone (--columns)",
+    "drop_columns": "leaves {} out (--drop-columns)",
+    "index_column": "names the rows by {} (--index-column)",
+    "missing": "takes {} as gaps, which are no numbers in the unit of their column (--missing)",
+    "mixed": "keeps texts and gaps (--mixed)",
+    "skip_bad_smiles": "leaves out SMILES that cannot be read (--skip-bad-smiles)",
 }
 _LONGEST = 1200
 _WITHOUT_QUOTES = str.maketrans("", "", "'\"")
@@ -119,3 +131,35 @@ def _one_line(text: str) -> str:
     if len(words) > _LONGEST:
         words = f"{words[: _LONGEST // 2]} ... {words[-_LONGEST // 2 :]}"
     return words
+
+
+def with_command(message: Exception, args: argparse.Namespace) -> str:
+    """The message of an error, and one command that does what it, or its cause, and earlier warnings advise."""
+    found: Any = next((one for one in (message, message.__cause__) if hasattr(one, "options")), None)
+    does = [found.does] if (options := taken(found, args)) else []
+    if args.advice:
+        does.append(f"does what the {'warning above advises' if len(args.advice) == 1 else 'warnings above advise'}")
+    ways = [options, *filter(None, [getattr(found, "otherwise", None)])]
+    commands = "".join(as_command(with_advice(args, way)) for way in ways)
+    does += _unnamed(args, f"{message} {does}", options, known=does[:1] not in ([], ["reads it"]))
+    return f"{message}; this command {', and '.join(does)}:{commands}" if does else str(message)
+
+
+def _unnamed(args: argparse.Namespace, text: str, options: dict[str, Any], *, known: bool) -> list[str]:
+    """What options of a command do that neither the user, warnings nor a message name; known: all but their values."""
+    from rkhs.data.dataset import listed
+
+    found, text = [], in_flags(" ".join(map(str, [text, *args.advice, *args.words])))
+    for name, value in options.items():
+        cells = [str(cell) for cell in (value if isinstance(value, list) else [value])]
+        flag = f"--{name.replace('_', '-')}"
+        if known or flag in text:
+            cells = [cell for cell in cells if isinstance(value, list) and not _stands_in(text, cell)]
+        if cells:
+            found.append(_DOES.get(name, f"reads it by {flag} {{}}").format(listed([*map(quote, cells)], 3)))
+    return found
+
+
+def _stands_in(text: str, word: str) -> bool:
+    """Whether a word, or several, stand in a text, and not as a part of another word."""
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None

@@ -183,13 +183,14 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
 
 def as_curves(data: Dataset) -> Dataset:
     """Rows of numbers as curves, whose columns are named by their times, which rise or fall, or are not named."""
-    named = data.column_names
-    times = np.arange(float(data.X.shape[1])) if named is None else _times_named(named, Path(data.source))
+    if (named := data.column_names) is None:
+        return replace(data, kind="curves")
+    times = _times_named(named, Path(data.source))
     order = np.argsort(times)
     if not _increase(times[order]):
         raise InputError(f"{data.source}: curves need different times; got {quote(times.tolist())}; correct the file")
-    names = named and tuple(named[j] for j in order)
-    return replace(data, X=data.X[:, order], column_names=names, kind="curves", times=named and times[order])
+    names = tuple(named[j] for j in order)
+    return replace(data, X=data.X[:, order], column_names=names, kind="curves", times=times[order])
 
 
 def _check_ends(data: Dataset, known: np.ndarray, file: Path) -> None:
@@ -212,6 +213,11 @@ def _increase(times: np.ndarray) -> bool:
     return bool(np.isfinite(times).all() and (np.diff(times) > 0.0).all())
 
 
+def _is_axis(numbers: np.ndarray) -> bool:
+    """Whether several numbers rise or fall."""
+    return len(numbers) > 2 and (_increase(numbers) or _increase(-numbers))
+
+
 def _times_named(names: tuple[str, ...], file: Path, axis: Any = ()) -> np.ndarray:
     """The numbers that names of columns spell, all without a unit or with the same one; R writes X before them.
 
@@ -227,7 +233,7 @@ def _times_named(names: tuple[str, ...], file: Path, axis: Any = ()) -> np.ndarr
             f"{file}: the columns of curves are named by their times, which are numbers; got the name {quote(bad)}; "
             "write numbers, with one unit or none, name the other columns with columns=[...], or read vectors",
             "reads each column as a curve over the first one",
-            transpose=len(axis) > 2 and (_increase(np.array(axis)) or _increase(-np.array(axis))),
+            transpose=_is_axis(np.array(axis)),
         )
     return np.array(times, dtype=np.float64)
 

@@ -19,7 +19,7 @@ _PLAIN, _MANY = 0.9, 0.6  # share of letters that are of nucleotides; of residue
 
 
 def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
-    """Sequences in capital letters; named by headers, or by their first words if these differ; parts between bars too."""
+    """Sequences in capital letters; named by headers, or first words if these differ, and parts between bars too."""
     names, texts = _records(file)
     texts, aligned = _without_gaps(texts)
     capitals = list(map(str.upper, texts))  # masked letters are the same letters

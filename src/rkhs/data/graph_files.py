@@ -16,7 +16,7 @@ from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import Dataset, read_text, refuse_empty
 from rkhs.data.text import number_in
 
-GRAPH_EXTENSIONS = (".graphml", ".edgelist", ".edges")
+GRAPH_EXTENSIONS = (".graphml", ".gml", ".edgelist", ".edges")
 _LABELS = ("labels", "atom", "element", "symbol", "type", "node_type", "atom_type", "kind")
 _ARRAYS = ("edges", "edge_ptr", "node_ptr")
 
@@ -50,6 +50,7 @@ def _one_by_one(files: list[Path], source: str) -> Dataset:
     unused: set[str] = set()
     named = [pair for file in files for pair in _graphs_of(file, unused)]
     graphs = [graph for _, graph in named]
+    _drop_names([graph for graph in graphs if files[0].suffix.lower() == ".gml" and hasattr(graph, "nodes")])
     guessed, names = _label_nodes(graphs, unused), tuple(name for name, _ in named)
     return Dataset(np.fromiter(graphs, object), "graphs", names, None, source, guessed=guessed)
 
@@ -146,7 +147,7 @@ def _graphs(edges: Any, edge_ptr: Any, node_ptr: Any, labels: Any, y: Any, sourc
 
 def _graphs_of(file: Path, unused: set[str]) -> list[tuple[str, Any]]:
     """Read the graphs of one file, and note what a list of edges holds next to nodes."""
-    if file.suffix.lower() == ".graphml":
+    if file.suffix.lower() in (".graphml", ".gml"):
         graphs = _graphml(file)
         return [(file.stem if len(graphs) == 1 else f"{file.stem}:{i}", graph) for i, graph in enumerate(graphs)]
     return [(file.stem, _edge_list(file, unused))]
@@ -190,11 +191,21 @@ def _nodes(text: str, unused: set[str]) -> list[str]:
 def _graphml(file: Path) -> list[Any]:
     networkx = optional("networkx")
     try:
+        if file.suffix.lower() == ".gml":
+            return [networkx.read_gml(file, label="id")]
         graphs = list(networkx.readwrite.graphml.GraphMLReader()(path=str(file)))
     except (networkx.NetworkXError, TypeError, *UNREADABLE) as error:
-        raise InputError(f"{file}: expected GraphML that networkx reads; got {error}; write it again") from error
+        what = file.suffix[1:].upper().replace("GRAPHML", "GraphML")
+        raise InputError(f"{file}: expected {what} that networkx reads; got {error}; write it again") from error
     refuse_empty(graphs, file, "GraphML with a <graph>", "none")
     return graphs
+
+
+def _drop_names(graphs: list[Any]) -> None:
+    """Remove labels of the nodes of graphs of GML which differ within each graph: these are their names."""
+    if all(len({str(node.get("label")) for node in graph.nodes.values()}) == len(graph) for graph in graphs):
+        for node in chain.from_iterable(graph.nodes.values() for graph in graphs):
+            node.pop("label", None)
 
 
 def _label_nodes(graphs: list[Any], unused: set[str]) -> tuple[str, ...]:

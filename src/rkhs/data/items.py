@@ -40,7 +40,7 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     * Graphs: a folder in the TU format, or its file ``DS_A.txt``, with ``DS_graph_indicator.txt`` and perhaps
       ``DS_node_labels.txt`` and ``DS_graph_labels.txt``, numbers from 1; a ``.npz`` file with ``edges`` of shape
       (m, 2), node numbers within each graph, ``edge_ptr`` and ``node_ptr`` of shape (n + 1,), perhaps ``node_label``
-      and ``y``; ``.graphml``, ``.edgelist`` and ``.edges`` files, or a folder of them by name. A line of an edge list
+      and ``y``; ``.graphml``, ``.gml``, ``.edgelist`` and ``.edges`` files, or a folder of them. A line of an edge list
       has the names of two nodes, with white space or a comma between, perhaps a weight or attributes that are not used,
       and comments after ``#``. Nodes of GraphML without the attribute ``label`` take one called atom, element, symbol,
       type or kind, or the only one whose texts or whole numbers repeat, for it. An item is a pair ``(edges, labels)``

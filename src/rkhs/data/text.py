@@ -172,8 +172,8 @@ def without_about(texts: Sequence[str | None], where: str) -> list[str | None]:
     """Numbers without the words that say that they are approximate, as ``ca. 1.78`` does, and a note of these."""
     found = [text for text in texts if text and _ABOUT.match(text)]
     if found:
-        what = "are read as their numbers"
-        warn(Note(f"{where}: cells of approximate numbers, such as {quote(found[0])}, {what}: {len(found)}"))
+        what = f"such as {quote(found[0])}, are read as their numbers: {len(found)}"
+        warn(Note(f"{where}: cells of approximate numbers, {what}"))
     return [_ABOUT.sub("", text, count=1) if text and found else text for text in texts]
 
 
@@ -184,18 +184,19 @@ def with_unit(
     found, units, amounts = [], set(), False
     for cell in cells:
         gap = is_gap(cell) or str(cell).lower() in WEAK
-        plain = gap or number_in(str(cell), decimal) == 0.0  # in any unit
-        parts = (math.nan if gap else 0.0, "") if plain else _measured(str(cell), decimal, thousands)
+        parts = (math.nan, "") if gap else _measured(str(cell), decimal, thousands)
         if parts is None:
             return None
         found.append(parts[0])
-        units |= set() if plain else {parts[1]}
-        amounts = amounts or (not plain and _AMOUNT.search(str(cell)) is not None)
+        units |= {parts[1]} - {""}
+        amounts = amounts or (parts[1] != "" and _AMOUNT.search(str(cell)) is not None)
     return (found, units.pop()) if len(units) == 1 and amounts else None
 
 
 def _measured(cell: str, decimal: str, thousands: str | None) -> tuple[float, str] | None:
-    """A number and the unit behind it or before it; None for another cell."""
+    """A number and the unit behind it or before it; zero without one, which has any; None for another cell."""
+    if _is_unitless(cell, decimal):
+        return 0.0, ""
     text = _MYRIADS.sub(_in_myriads, cell.strip())
     if (found := _LAKHS.fullmatch(text)) is not None:
         text = _in_crores(*found.groups())
@@ -203,6 +204,11 @@ def _measured(cell: str, decimal: str, thousands: str | None) -> tuple[float, st
     parts = _WITH_UNIT.fullmatch(_without_marks(text, thousands))
     number = None if parts is None else number_in(parts[1], decimal)
     return None if parts is None or number is None else (number, parts[2].strip())
+
+
+def _is_unitless(text: str, decimal: str) -> bool:
+    """Whether a cell needs no unit among numbers that have one: a zero, or a mark for a gap."""
+    return text.lower() in WEAK or number_in(text, decimal) == 0.0
 
 
 def _in_myriads(found: re.Match[str]) -> str:
@@ -220,7 +226,7 @@ def measurements(
     texts: Sequence[str], decimal: str, thousands: str | None, *, commas: bool = False
 ) -> Measurements | None:
     """Many numbers with one unit, or with decimal commas, but for a few words; None for what may be classes."""
-    texts = [text for text in texts if text.lower() not in WEAK and number_in(text, decimal) != 0.0]
+    texts = [text for text in texts if not _is_unitless(text, decimal)]
     marks = (None, ",", ".", "'", "’", " ") if thousands is None else (thousands,)
     found = _with_commas(texts, [mark for mark in marks if mark != ","]) if commas and decimal == "." else []
     found += _with_units(texts, decimal, marks)

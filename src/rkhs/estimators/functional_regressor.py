@@ -266,7 +266,8 @@ class FunctionalKernelRegressor(DualRegressor):
         return list(candidate_kernels(_times("input_times", X, self.input_times), self._rule))
 
     def _keep_times(self, **grids: Any) -> None:
-        times = {k: real_array(t, k) for k, t in grids.items() if t is not None and getattr(self.reader_, k) is None}
+        unknown = {k: t for k, t in grids.items() if t is not None and getattr(self.reader_, k) is None}
+        times: dict[str, Any] = {k: real_array(t, k) for k, t in unknown.items()}
         self.reader_: Reader = replace(self.reader_, **times)
 
     def _prepare(

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _REGS = tuple(10.0**k for k in range(-6, 2))
 _BANDWIDTHS = ("0.25*median", "median")
 FOLDS = 5
+FEW_ROWS, _PARTS = 200, 10  # up to which a choice flatters its error by a hundredth or more; parts that do not choose
 _LISTS = {Huber: "kappas", EpsilonInsensitive: "epsilons", SquaredEpsilonInsensitive: "epsilons"}
 _SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
 _COARSER, _COARSEST = 1e3, 1e-3  # duality gap of compared settings: multiple of the final one, and its limit
@@ -174,13 +175,31 @@ class OperatorKernelRegressorCV(VectorRegressor):
         -------
         self
         """
+        grids, training, closed = self._open(X, y, sample_weight)
+        weights, (gammas, given) = grids[0].weights, self._kernels()
+        together = self._read_groups(groups, training, grids[0].kernel, closed=closed)
+        mean = self._compare(grids, training, None if closed else y, together)
+        g, r, j = map(int, np.unravel_index(int(np.argmin(mean)), mean.shape))
+        self.reg_, self.gamma_, self._chosen_kernel = float(self.regs_[g, r]), gammas[g], given[g]
+        self.best_score_ = -float(mean[g, r, j])
+        self.at_edge_ = self._edges(mean, g, r, j)
+        warn_of_edges(self)
+        final = self._chosen(self.losses_[j])
+        vars(final)["_known_grams"] = grids[g].kernel, grids[g].grams
+        if self.criterion_ == "squared" and not bool(training.targets.isnan().any()):
+            vars(final)["_held_out"] = float(mean[g, r, j]) / (self._spread(training.targets, weights) or 1.0)
+        self._take(final, X, y, sample_weight)
+        self._compared = self._compared_alone(grids, training) if closed and together is None else []
+        return self
+
+    def _open(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> tuple[list[MachineGrid], Training, bool]:
+        """Read the data; return the settings to compare, and whether rows are left out in closed form."""
         self._check_parameters()
         check_choice(self.criterion, "criterion", ("auto", "squared", "norm"))
         loss = as_loss(self.loss)
         self.criterion_ = self._read_criterion(loss)
         regs = check_numbers(_REGS if self.regs is None else self.regs, "regs", above=0.0)
-        gammas, given = self._kernels()
-        kernels = [read_operator_kernel(kernel, None, X) for kernel in given]
+        kernels = [read_operator_kernel(kernel, None, X) for kernel in self._kernels()[1]]
         training, _ = self._with_targets(X, y, kernels[0], sample_weight, at_least=2)
         n = len(training)
         weights = torch.ones(n, **self._options) if training.weights is None else training.weights * n
@@ -190,21 +209,28 @@ class OperatorKernelRegressorCV(VectorRegressor):
         self.losses_ = self._losses(training.targets, weights)
         grids = [self._grid(kernel, training, weights, regs) for kernel in kernels]
         self.regs_ = np.array([grid.regs for grid in grids])
-        closed = self._leaves_out(kernels[0], loss, weights, gaps=gaps)
-        together = self._read_groups(groups, training, kernels[0], closed=closed)
-        mean = self._compare(grids, training, None if closed else y, together)
-        g, r, j = map(int, np.unravel_index(int(np.argmin(mean)), mean.shape))
-        self.reg_, self.gamma_, self._chosen_kernel = float(self.regs_[g, r]), gammas[g], given[g]
-        self.best_score_ = -float(mean[g, r, j])
-        self.at_edge_ = self._edges(mean, g, r, j)
-        warn_of_edges(self)
-        final = self._chosen(self.losses_[j])
-        vars(final)["_known_grams"] = grids[g].kernel, grids[g].grams
-        if self.criterion_ == "squared" and not gaps:
-            vars(final)["_held_out"] = float(mean[g, r, j]) / (self._spread(training.targets, weights) or 1.0)
-        self._take(final, X, y, sample_weight)
-        self._compared = self._compared_alone(grids, training) if closed and together is None else []
-        return self
+        return grids, training, self._leaves_out(kernels[0], loss, weights, gaps=gaps)
+
+    def nested_residuals(self, X: Any, y: Any) -> np.ndarray | None:
+        """Residuals (n, q) of left-out rows, by settings that a tenth of the rows, theirs, did not choose.
+
+        None where rows are many, in groups, or not left out in closed form. No kernel value is computed for a part.
+        """
+        twin = self._twin()
+        grids, training, closed = twin._open(X, y, None)
+        if not closed or self.groups_ is not None or len(training) > FEW_ROWS:
+            return None
+        alike = copies([K for grid in grids for K in grid.grams], training.targets)
+        rows, place, w = merged_copies(alike, grids[0].weights)
+        residuals = torch.cat([torch.stack([*grid.left_out_residuals(rows, w)]) for grid in grids])
+        found, order = torch.empty_like(residuals[0]), np.random.default_rng(0).permutation(len(rows))
+        for part in np.array_split(order, min(_PARTS, len(rows))):
+            rest = torch.as_tensor(np.setdiff1d(order, part))
+            if len(rest) < 2:
+                return None
+            errors = torch.cat([grid.left_out_errors(rows[rest], w[rest])[:, 0] @ w[rest] for grid in grids])
+            found[part] = residuals[int(errors.argmin()), part]
+        return found[place].cpu().numpy()
 
     def _compared_alone(
         self, grids: list[MachineGrid], training: Training

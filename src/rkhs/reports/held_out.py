@@ -16,17 +16,26 @@ if TYPE_CHECKING:
 
 _MOST_DECISIVE, _DECISIVE, _ROWS_EACH = 3, 0.5, 10  # rows, their share of the squared error, and rows for each
 OUTLIER_FACTOR = 5.0  # times the median residual: of a normal law one in a thousand is larger
+SHARED = (5.0 / 25.0 + 5.0 / 4.0) ** 0.5  # of an error by fits that share rows: Nadeau and Bengio, 25 splits of a fifth
 _TAIL = 3.317  # log(log(1000) / log(2)) / log(2)
 _DECADES, _SKEWED = 2.0, 1.1  # of a target whose logarithm is the better one; mean over median
 _CODES = 20  # different whole numbers that may stand for classes
 
 
-def held_out_errors(model: OperatorKernelRegressorCV, Y: np.ndarray) -> dict[str, Any]:
-    """The held-out error in the units of the targets, with its standard error, and that of the mean of the targets."""
+def held_out_errors(
+    model: OperatorKernelRegressorCV, Y: np.ndarray, nested: np.ndarray | None = None
+) -> dict[str, Any]:
+    """The held-out error in the units of the targets, with its standard error, and that of the mean of the targets.
+
+    ``nested``: residuals by settings that other rows chose; None: the choice has many rows, and is not corrected.
+    """
     centred, error = Y - np.nanmean(Y, axis=0), -model.best_score_
     parts = model.cv_errors_.reshape(-1, model.cv_errors_.shape[-1])
     best = parts[parts.mean(1).argmin()]
-    spread = float(best.std(ddof=1)) / len(best) ** 0.5
+    if nested is not None:
+        best = row_norms(nested) ** (2.0 if model.criterion_ == "squared" else 1.0)
+        error = float(best.mean())
+    spread = float(best.std(ddof=1)) / len(best) ** 0.5 * (1.0 if nested is None else SHARED)
     if model.criterion_ != "squared":
         of_mean = float(row_norms(centred).mean())
         return {"held-out error": error, "standard error": spread, "error of the mean": of_mean, "measure": "mean norm"}

@@ -16,8 +16,16 @@ from sklearn.utils import _safe_indexing
 from rkhs._core.errors import RkhsError
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
+from rkhs.evaluation.comparison import counting_error
 from rkhs.reports.audit import class_name, is_class
-from rkhs.reports.held_out import decisive_notes, held_out_errors, logarithm_note, outlier_factor, target_notes
+from rkhs.reports.held_out import (
+    SHARED,
+    decisive_notes,
+    held_out_errors,
+    logarithm_note,
+    outlier_factor,
+    target_notes,
+)
 from rkhs.reports.items import Items
 from rkhs.reports.wording import readable, with_error
 
@@ -61,14 +69,17 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     true = np.array([classes.index(text) for text in texts[rows]] if classed else values[rows], dtype=float)
     Y = np.eye(len(classes))[true.astype(int)] if classed else true[:, None]
     try:
-        machine, X, left_out = _left_out(model, items, rows, Y)
+        machine, X, left_out, nested = _left_out(model, items, rows, Y)
     except (RkhsError, AttributeError) as error:
         return f"{name} was not predicted: {error}."
-    numbers = partial(_score_numbers, found=held_out_errors(machine, Y), names=np.array(items.names)[rows].tolist())
-    predicted, residuals, sentences = (_score_classes if classed else numbers)(name, true, left_out)
+    found = held_out_errors(machine, Y, Y - left_out if nested else None)
+    numbers = partial(_score_numbers, found=found, names=np.array(items.names)[rows].tolist())
+    groups = partial(_score_classes, shared=SHARED if nested else 1.0)
+    predicted, residuals, sentences = (groups if classed else numbers)(name, true, left_out)
     columns, chance = _permutation_importances(machine, items, X, Y)
     wrong = np.flatnonzero(residuals > (0.5 if classed else outlier_factor(residuals) * np.median(residuals)))
-    how = f"Each of {len(rows)} rows was predicted from the others; copies of a row were left out with it."
+    chosen = ", with settings that were chosen without it" if nested else ""
+    how = f"Each of {len(rows)} rows was predicted from the others{chosen}; copies of a row were left out with it."
     return Prediction(
         name=name,
         sentences=[*sentences, how],
@@ -83,7 +94,10 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     )
 
 
-def _left_out(model: KernelEstimator, items: Items, rows: np.ndarray, Y: np.ndarray) -> tuple[Any, Any, np.ndarray]:
+def _left_out(
+    model: KernelEstimator, items: Items, rows: np.ndarray, Y: np.ndarray
+) -> tuple[Any, Any, np.ndarray, bool]:
+    """The machine, its items, left-out predictions (n, q), and whether settings were chosen without the row."""
     options: dict[str, Any] = {"columns": getattr(model, "columns", "raw")}
     gram = None
     if items.smiles is not None:
@@ -104,7 +118,10 @@ def _left_out(model: KernelEstimator, items: Items, rows: np.ndarray, Y: np.ndar
         )
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         machine = OperatorKernelRegressorCV(**options).fit(X, Y)
-    return machine, X, Y - machine.model_.in_units(machine.model_.calibrated(gram).residuals).reshape(Y.shape)
+        residuals = machine.nested_residuals(X, Y)
+    if residuals is not None:
+        return machine, X, Y - residuals, True
+    return machine, X, Y - machine.model_.in_units(machine.model_.calibrated(gram).residuals).reshape(Y.shape), False
 
 
 def _score_numbers(
@@ -124,12 +141,14 @@ def _score_numbers(
     return predicted, residuals, [verdict, *(text if text.endswith((".", "?")) else f"{text}." for text in notes)]
 
 
-def _score_classes(name: str, true: np.ndarray, left_out: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def _score_classes(
+    name: str, true: np.ndarray, left_out: np.ndarray, shared: float
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
     predicted = left_out.argmax(1).astype(float)
     margins = left_out.max(1) - left_out[np.arange(len(true)), true.astype(int)]
     accuracy = float((true == predicted).mean())
     majority = max(Counter(true.tolist()).values()) / len(true)
-    error = (accuracy * (1.0 - accuracy) / len(true)) ** 0.5
+    error = shared * counting_error(accuracy, len(true))
     numbers = (
         f"{with_error(100.0 * accuracy, 100.0 * error)} % correct, against {100.0 * majority:.1f} % for the most "
         "common class"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,17 +44,20 @@ class MachineGrid:
 
     def left_out_errors(self, rows: Tensor, weights: Tensor, together: Tensor | None = None) -> Tensor:
         """Leave-one-out errors of some rows, or of groups of them, shape (regs, 1, rows or groups)."""
-        (K,), (term,), Y, w = self.grams, self.kernel.pairs, self.targets[rows], weights
-        A = None if term.operator is None else tensor_like(check_operator(term.operator, "operator", Y.shape[1]), Y)
-        residuals = refit_residuals(
-            K[rows][:, rows], Y, A, self.regs, w / w.sum(), together, center=self.options.center
-        )
-        squares = torch.stack([(left**2).sum(1) for left in residuals])[:, None]
+        w = weights
+        squares = torch.stack([(left**2).sum(1) for left in self.left_out_residuals(rows, w, together)])[:, None]
         errors = squares if self.criterion == "squared" else squares.sqrt()
         if together is None:
             return errors
         total = torch.bincount(together, w)
         return errors.new_zeros(*errors.shape[:2], len(total)).index_add_(2, together, errors * w) / total
+
+    def left_out_residuals(self, rows: Tensor, weights: Tensor, together: Tensor | None = None) -> Iterator[Tensor]:
+        """Residuals (rows, q) of each regulariser of some rows, or groups of them, by fits without them."""
+        (K,), (term,), Y = self.grams, self.kernel.pairs, self.targets[rows]
+        A = None if term.operator is None else tensor_like(check_operator(term.operator, "operator", Y.shape[1]), Y)
+        shares = weights / weights.sum()
+        return refit_residuals(K[rows][:, rows], Y, A, self.regs, shares, together, center=self.options.center)
 
     def _of(self, a: Tensor, b: Tensor) -> Tensor:
         """Errors on the rows ``b`` of machines fitted to the rows ``a``, shape (regs, losses)."""
