@@ -485,11 +485,8 @@ def _refuse_lacking(
         instead = f"; its column {quote(of_rows)} names the rows, as in that file" if of_rows in others else ""
         others = [name for name in others if name != of_rows]
         instead += f"; it has {listed([*map(quote, others)])}, which the model does not read" if others else ""
-        raise LackingColumns(
-            f"{path} lacks {listed([*map(quote, lacking)])}, of {what}{instead}; correct the names, or the file",
-            lacking,
-            len(names),
-        ) from None
+        text = f"{path} lacks {listed([*map(quote, lacking)])}, of {what}{instead}; correct the names, or the file"
+        raise LackingColumns(text, lacking, len(names)) from None
 
 
 def check_columns(args: argparse.Namespace, known: dict[str, Any]) -> None:
