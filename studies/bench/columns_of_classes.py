@@ -32,11 +32,8 @@ REAL += ("adbench/SpamBase.npz", "adbench/Ionosphere.npz", "adbench/Pima.npz", "
 def made_table(seed: int, rows: int) -> tuple[str, list[np.ndarray], np.ndarray]:
     """Title, columns and classes of a made table."""
     rng = np.random.default_rng(seed)
-    kinds, texts, matter, skewed = (
-        int(rng.choice([3, 8, 30, 100, 300])),
-        int(rng.integers(1, 5)),
-        *(rng.random(2) < 0.5).tolist(),
-    )
+    kinds, texts = int(rng.choice([3, 8, 30, 100, 300])), int(rng.integers(1, 5))
+    matter, skewed = bool(rng.random() < 0.5), bool(rng.random() < 0.5)
     numbers = rng.normal(size=(rows, int(rng.integers(4, 14))))
     shift = numbers[:, :3] @ rng.normal(size=3) + numbers[:, 0] * numbers[:, 1] * rng.choice([0, 1])
     numbers = np.exp(numbers * rng.uniform(0.3, 1.8, numbers.shape[1])) if skewed else numbers
