@@ -35,6 +35,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Iterator[None]:
+    """Examples in docstrings are those of the library: no module of tests has one, and to look for them takes time."""
+    found = yield
+    return [one for one in found if type(one).__name__ != "DoctestModule"]
+
+
 @cache
 def _pools() -> list[LibController]:
     """The BLAS and OpenMP libraries of the process: one that a test leaves with more threads starves its neighbours."""
@@ -73,24 +80,28 @@ def _one_torch_thread() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def few_candidates() -> Iterator[dict[str, Any]]:
-    """Fits are short: autoencoders compare two regularisers, maps one decoder after a short descent.
+    """Fits are short: autoencoders try one regulariser, maps one decoder after a short descent, forests have few trees.
 
     Yields what is replaced, by name. What most tests ask does not depend on the model that is chosen, nor on where a
-    descent ends; the others use ``all_candidates``.
+    descent ends, nor on how often an accuracy is measured; the others use ``all_candidates``.
     """
+    from rkhs.cli import classification
     from rkhs.estimators.autoencoder import settings
     from rkhs.estimators.maps import decoder, fit
+    from rkhs.evaluation import comparison
 
     read = settings._read_regs
 
     def few(*args: Any, **options: Any) -> dict[str, Any]:
         found = read(*args, **options)
-        return {**found, "candidates": found["candidates"][-2:], "weaker": ()} if "candidates" in found else found
+        return {**found, "candidates": found["candidates"][-1:], "weaker": ()} if "candidates" in found else found
 
     short = {
         (settings, "_read_regs"): few,
         (decoder, "_WIDTHS_AND_REGS"): decoder._WIDTHS_AND_REGS[1:2],
         (decoder, "_FOLDS"): 2,
+        (comparison, "_TREES"): 5,
+        (classification, "_REPEATS"): 2,
         (fit, "_FROM_COMPONENTS"): ((4.0, 10), (1.0, 20)),
     }
     with pytest.MonkeyPatch.context() as patch:

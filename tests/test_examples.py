@@ -93,7 +93,7 @@ def test_every_script_is_checked() -> None:
     assert {path.stem.removeprefix("plot_") for path in EXAMPLES.glob("plot_*.py")} == set(CHECKS)
 
 
-QUICK = {"denoised_digits", "gaussian_clusters", "views"}  # the others with -m slow, and each with ./dev docs
+QUICK = {"denoised_digits", "gaussian_clusters"}  # the others with -m slow, and each with ./dev docs
 
 
 @pytest.mark.usefixtures("all_candidates")  # two of them may overfit few molecules

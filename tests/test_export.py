@@ -67,8 +67,7 @@ def test_scaled_columns_go_in_and_out_in_their_own_units(data: Any, tmp_path: Pa
         np.testing.assert_allclose(back, model.inverse_transform(codes), rtol=1e-7)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("widths", [2, (3, 2), (4, 2, 3)], ids=str)
+@pytest.mark.parametrize(("widths", "dtype"), [(2, "float64"), ((3, 2), "float32"), ((4, 2, 3), "float64")], ids=str)
 def test_autoencoders_agree_there_and_back(widths: Any, dtype: str, data: Any, tmp_path: Path) -> None:
     X, new = data
     with warnings.catch_warnings():
@@ -100,9 +99,15 @@ def test_free_linear_parts(data: Any, tmp_path: Path) -> None:
         KernelAutoencoder(2, storage=Nystroem(10), refine=False),
         KernelAutoencoder((3, 2), storage=Nystroem(10), columns="scaled", refine=False),
         KernelAutoencoder(2, storage=Nystroem(10), output_kernel="same", refine=False),
-        KernelAutoencoder(2, storage=Nystroem(10), linear_part="kernel", max_iter=3, refine=False),
+        pytest.param(
+            KernelAutoencoder(2, storage=Nystroem(10), linear_part="kernel", max_iter=3, refine=False),
+            marks=pytest.mark.slow,
+        ),
         KernelAutoencoder(2, storage=Nystroem(10), constraint="sphere", reg=1e-2, max_iter=3, refine=False),
-        KernelAutoencoder(2, storage=Nystroem(10), constraint="ball", reg=1e-2, max_iter=3, refine=False),
+        pytest.param(
+            KernelAutoencoder(2, storage=Nystroem(10), constraint="ball", reg=1e-2, max_iter=3, refine=False),
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=str,
 )

@@ -66,7 +66,10 @@ def answers(model: KernelAutoencoder, items: Any, targets: Any) -> list[np.ndarr
     return found if targets is not items else [*found, model.reconstruction_error(items[:7])]
 
 
-@pytest.mark.parametrize("name", CASES)
+LATE = {"weights", "single precision"}  # test_lean_landmarks.py has them on landmarks
+
+
+@pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.slow) if one in LATE else one for one in CASES])
 def test_what_is_computed_again_is_the_same_to_the_last_bit(name: str, tmp_path: Path) -> None:
     model, items, extra = CASES[name]
     targets = extra.get("targets", items)

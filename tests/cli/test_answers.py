@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rkhs
@@ -209,7 +210,7 @@ def test_one_long_series_is_cut_into_windows(tmp_path: Path, monkeypatch, capsys
     capsys.readouterr()
     assert main(["novelty", "load.csv", "--window", "7", "--drop-columns", "time"]) == 0
     said = capsys.readouterr()
-    assert "of 17 windows of load.csv among the others" in said.out
+    assert "17 windows of load.csv among the others" in said.out
     assert "load.csv: rows at the end that make no whole window: 1" in said.err
     assert main(["fit", "load.csv", "--window", "100", "--step", "40", "-o", "s.rkhs"]) == 2
     assert "must leave at least two windows; got 120 rows" in capsys.readouterr().err
@@ -288,10 +289,11 @@ def days_with_gaps(gaps: tuple[int, ...], titles: str = "time,load_kW") -> str:
     return titles + "\n" + "\n".join(rows) + "\n"
 
 
-GAPS = (101, 102, 116, 129)  # of the third day
+GAPS = (101, 102, 103, 104, 105, 129)  # of the third day
 
 
-LOST = "1 of 10 windows left out, because a cell has no number, or a time is missing or stands twice"
+IN_A_ROW = "in more than a tenth of a window or of its length in a row"
+LOST = f"1 of 10 windows left out for cells without a number, and times that are missing or stand twice, {IN_A_ROW}"
 
 
 def test_windows_are_cut_where_the_rows_of_the_file_are(tmp_path: Path, monkeypatch, capsys) -> None:
@@ -312,20 +314,21 @@ def test_windows_are_cut_where_the_rows_of_the_file_are(tmp_path: Path, monkeypa
     Path("lone.csv").write_text("\n".join([*lone, "", ""]))
     capsys.readouterr()
     assert main(["transform", "m.rkhs", "lone.csv", "-o", "lone_codes.csv"]) == 0
-    assert "1 of 10 windows left out, because a cell has no number: 97-144" in capsys.readouterr().err
+    assert f"1 of 10 windows left out for cells without a number, {IN_A_ROW}: 97-144" in capsys.readouterr().err
     assert main(["transform", "m.rkhs", "gaps.csv", "-o", "codes.csv"]) == 0
     lone, dated = (Path(name).read_text().splitlines() for name in ("lone_codes.csv", "codes.csv"))
     assert [line.partition(",")[2] for line in lone] == [line.partition(",")[2] for line in dated]
+    Path("gaps.csv").write_text(days_with_gaps(tuple(range(150, 190))))
     assert main(["fit", "gaps.csv", "--window", "200", "--step", "100", "-o", "m.rkhs"]) == 2
     assert "must leave at least two windows; got 2 of 3 windows left out" in capsys.readouterr().err
 
 
 def test_windows_are_cut_at_the_times_of_rows_that_a_file_lacks(tmp_path: Path, monkeypatch, capsys) -> None:
-    """Rows 101 to 103 are not in the file: the days after them begin at midnight all the same."""
+    """Rows 101 to 105 are not in the file: the days after them begin at midnight all the same."""
     monkeypatch.chdir(tmp_path)
     whole = days_with_gaps(()).splitlines(keepends=True)
     Path("whole.csv").write_text("".join(whole))
-    Path("lacking.csv").write_text("".join(whole[:101] + whole[104:]))
+    Path("lacking.csv").write_text("".join(whole[:101] + whole[106:]))
     assert main(["fit", "whole.csv", "--window", "48", "-o", "m.rkhs"]) == 0
     for name in ("whole", "lacking"):
         assert main(["transform", "m.rkhs", f"{name}.csv", "-o", f"{name}_codes.csv"]) == 0
@@ -333,6 +336,28 @@ def test_windows_are_cut_at_the_times_of_rows_that_a_file_lacks(tmp_path: Path, 
     kept, found = (Path(f"{name}_codes.csv").read_text().splitlines() for name in ("whole", "lacking"))
     assert [line.split(",")[1:] for line in found] == [line.split(",")[1:] for line in [*kept[:3], *kept[4:]]]
     assert found[3].startswith("2024-01-04 00:00,")
+
+
+def test_short_gaps_of_windows_are_filled_by_straight_lines(tmp_path: Path, monkeypatch, capsys) -> None:
+    """Of lost rows and empty cells, at the ends too, in a fit and in a file for it; constant columns are no inputs."""
+    monkeypatch.chdir(tmp_path)
+    first, *lines = days_with_gaps((0, 101, 102, 116, 479)).splitlines(keepends=True)
+    rows = [f"7,{line}" for i, line in enumerate(lines) if i not in (201, 202)]
+    Path("gaps.csv").write_text("".join(["site_no," + first, *rows]))
+    flags = ["--window", "48", "--estimator", "kernel-pca", "--n-components", "2", "-o", "m.rkhs"]
+    assert main(["fit", "gaps.csv", "--mixed", *flags]) == 0
+    said = capsys.readouterr()
+    assert "10 rows of 48 columns" in said.out
+    assert "constant, and left out of the windows: 'site_no'" in said.err
+    assert "4 of 10 windows lack 7 cells of 192, which are filled by straight lines" in said.err
+    data = pd.read_csv("gaps.csv", parse_dates=[1]).set_index(pd.read_csv("gaps.csv").columns[1])
+    known = data["load_kW"].asfreq("30min").interpolate(limit_direction="both")
+    full = [f"{time:%Y-%m-%d %H:%M},{value!r}" for time, value in known.items()]
+    Path("full.csv").write_text("\n".join([first.strip(), *full]) + "\n")
+    for name in ("gaps", "full"):
+        assert main(["transform", "m.rkhs", f"{name}.csv", "-o", f"{name}_codes.csv"]) == 0
+    gaps, full = (np.loadtxt(f"{name}_codes.csv", delimiter=",", skiprows=1, usecols=1) for name in ("gaps", "full"))
+    np.testing.assert_allclose(gaps, full, atol=1e-9)
 
 
 def test_windows_of_working_days_are_cut_by_rows(tmp_path: Path, monkeypatch, capsys) -> None:
@@ -357,6 +382,9 @@ def test_windows_name_the_columns_that_hold_texts(tmp_path: Path, monkeypatch, c
     said = capsys.readouterr().err
     assert "got texts in 'site'; this command cuts the others" in said
     assert said.rstrip().endswith("rkhs fit sites.csv --window 48 -o m.rkhs --columns load_kW,flow")
+    assert main(["fit", "sites.csv", "--window", "48", "-o", "m.rkhs", "--drop-columns", "time"]) == 2
+    command = capsys.readouterr().err.rstrip().splitlines()[-1]
+    assert command.endswith("rkhs fit sites.csv --window 48 -o m.rkhs --columns load_kW,flow")  # not both
     assert main(["fit", "sites.csv", "--window", "48", "-o", "m.rkhs", "--columns", "load_kW,flow"]) == 0
     assert "9 rows of 96 columns" in capsys.readouterr().out
 

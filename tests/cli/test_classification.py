@@ -12,7 +12,7 @@ import pytest
 
 import rkhs
 from rkhs.cli.classification import _cross_validated
-from rkhs.cli.kinds import choose_width
+from rkhs.cli.kinds import choose_for_sequences
 from rkhs.cli.main import main
 from rkhs.evaluation import SmoothClassifier, load_classifier
 from rkhs.evaluation.comparison import counting_error
@@ -83,6 +83,7 @@ def test_a_mixed_table_and_json(folder: Path, capsys: pytest.CaptureFixture[str]
     assert "(cross-validated)" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_copies_of_a_row_are_in_one_part() -> None:
     rng = np.random.default_rng(0)
     codes, y = rng.normal(size=(30, 2)), rng.choice(["a", "b"], 30)
@@ -269,16 +270,17 @@ def test_amounts_are_no_classes(tmp_path: Path, monkeypatch, capsys) -> None:
     assert "--drop-rare" not in said
 
 
-def test_the_width_of_substrings_is_chosen_by_the_classes(
+def test_the_kernel_of_sequences_is_chosen_by_the_classes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
-    ancestors = rng.integers(0, 20, (3, 40))
-    letters, lines, rows = np.array(list("ACDEFGHIKLMNPQRSTVWY")), [], ["name,family"]
+    ancestors = rng.integers(0, 20, (3, 60))
+    letters, lines, rows, short = np.array(list("ACDEFGHIKLMNPQRSTVWY")), [], ["name,family"], []
     for i in range(30):
-        mutated = np.where(rng.random(40) < 0.4, rng.integers(0, 20, 40), ancestors[i % 3])
+        mutated = np.where(rng.random(60) < 0.4, rng.integers(0, 20, 60), ancestors[i % 3])
         lines += [f">s{i}", "".join(letters[mutated])]
+        short.append("".join(letters[mutated[:9]]))
         rows.append(f"s{i},f{i % 3}")
     Path("s.fasta").write_text("\n".join(lines) + "\n")
     Path("f.csv").write_text("\n".join(rows) + "\n")
@@ -287,9 +289,42 @@ def test_the_width_of_substrings_is_chosen_by_the_classes(
     said = capsys.readouterr().out
     assert "kernel: Spectrum(k=2), chosen by the classes" in said
     assert "Spectrum(k=5)" in said
+    assert "Positions" not in said
     assert main([*words, "--kernel", "spectrum(k=4)"]) == 0
     assert "chosen by the classes" not in capsys.readouterr().out
     assert repr(rkhs.load("m.rkhs").kernel_) == "Spectrum(k=4)"
+    Path("p.csv").write_text("\n".join([f"{rows[0]},peptide", *map(",".join, zip(rows[1:], short, strict=True))]))
+    words = ["fit", "p.csv", "--kind", "sequences", "--columns", "peptide", "--predict", "family", "-o", "m.rkhs"]
+    assert main([*words, "--set", "max_iter=5"]) == 0
+    assert "kernel: Positions(), chosen by the classes" in capsys.readouterr().out
+
+
+def test_peptides_are_compared_place_by_place_and_empty_cells_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A number that depends on the letter of each place; rows without a text, in the fit and in a new file."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    places = rng.integers(0, 20, (160, 9))
+    y = rng.normal(size=(9, 20))[np.arange(9), places].sum(1)
+    texts = ["".join(row) for row in np.array(list("ACDEFGHIKLMNPQRSTVWY"))[places]]
+    texts[3] = texts[8] = texts[150] = ""
+    lines = [f"i{i},{text},{value:.4f}" for i, (text, value) in enumerate(zip(texts, y, strict=True))]
+    Path("known.csv").write_text("\n".join(["id,peptide,y", *lines[:140]]))
+    Path("new.csv").write_text("\n".join(["id,peptide,y", *lines[140:]]))
+    flags = ["--kind", "sequences", "--columns", "peptide"]
+    assert main(["fit", "known.csv", *flags, "--predict", "y", "-o", "m.rkhs"]) == 0
+    said = capsys.readouterr()
+    assert "left out, 2 with an empty cell in place of a text: rows 4, 9" in said.err
+    assert "138 items" in said.out
+    assert "kernel: Positions(), chosen by the numbers; leave-one-out errors (1: the mean alone): Spectrum" in said.out
+    assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
+    assert "left out, 1 with an empty cell in place of a text: row 11" in capsys.readouterr().err
+    found = pandas.read_csv("p.csv", index_col=0)["y"]
+    assert [*found.index] == [f"i{i}" for i in range(140, 160) if i != 150]
+    assert np.corrcoef(found, np.delete(y[140:], 10))[0, 1] ** 2 > 0.4
+    assert main(["novelty", "known.csv", *flags, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kernel"] == "Positions()"
 
 
 def test_the_classes_choose_how_numbers_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -350,7 +385,7 @@ def test_the_choice_of_the_width_does_not_flatter_the_accuracy(
     items = np.array(texts, dtype=object)
 
     def codes_of_part(rows: np.ndarray) -> np.ndarray:
-        return rkhs.KernelPCA(10, kernel=choose_width(items[rows], labels[rows]).kernel).fit(items).codes_
+        return rkhs.KernelPCA(10, kernel=choose_for_sequences(items[rows], labels[rows])[0]).fit(items).codes_
 
     assert facts["kernel chosen in each part"]
     by_parts = _cross_validated(items, labels, np.arange(24), 0, codes_of_part)

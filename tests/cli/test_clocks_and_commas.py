@@ -66,7 +66,7 @@ def test_dates_are_not_blamed_for_words_among_numbers(capsys: pytest.CaptureFixt
 
 
 def test_date_and_time_in_two_columns_are_one_clock(capsys: pytest.CaptureFixture[str]) -> None:
-    write_meter(word="", lost=(300, 301))
+    write_meter(word="", lost=(300, 301, 302))
     command = ["fit", "meter.csv", "--window", "24", "--step", "24", "--decimal", ","]
     assert main([*command, "-o", "m.rkhs", "--estimator", "kernel-pca", "--n-components", "2"]) == 0
     said = capsys.readouterr().err
@@ -74,6 +74,23 @@ def test_date_and_time_in_two_columns_are_one_clock(capsys: pytest.CaptureFixtur
     assert "windows begin at 02.03.2023 00:00 by the clock of the file; rows before: 18" in said
     assert "1 of 39 windows left out" in said
     assert "13.03.2023 00:00" in said
+
+
+def test_days_of_hours_that_are_named_by_their_ends_begin_after_midnight(capsys: pytest.CaptureFixture[str]) -> None:
+    """24:00 is the end of a day, in a column next to that of dates, and one day is far from all others."""
+    rows = [
+        f"{START + datetime.timedelta(days=i // 24):%d-%m-%Y},{1 + i % 24:02}:00,{i * i % 7 + 90 * (i // 24 == 30)}"
+        for i in range(24 * 40 - 3)
+    ]
+    Path("hours.csv").write_text("Date,time,NO2\n" + "\n".join(rows[3:]) + "\n")
+    assert main(["novelty", "hours.csv", "-o", "n.csv"]) == 0
+    said = capsys.readouterr().err
+    assert "windows of a day" in said
+    assert command_of(said) == ["novelty", "hours.csv", "-o", "n.csv", "--window", "24"]
+    assert main(command_of(said)) == 0
+    said = capsys.readouterr()
+    assert "of 38 windows of hours.csv" in said.out
+    assert f"  {START + datetime.timedelta(days=30):%d-%m-%Y} 01:00: p 0.0263, in NO2+" in said.out
 
 
 @pytest.mark.parametrize("command", [*(pytest.param(one, marks=pytest.mark.slow) for one in ("report", "map")), "fit"])

@@ -115,16 +115,14 @@ TITLES = ["Assay: CYP", "Export: M, 12.03.2025", ""]
 
 @pytest.mark.parametrize(
     ("above", "mark", "rows"),
-    [(TITLES, ",", 3), (["Export: M; 12.03.2025"], ";", 1), (["Export, M, 12.03.2025"], ",", 1)],
+    [(TITLES, ",", 2), (["Export: M; 12.03.2025"], ";", 1), (["Export, M, 12.03.2025"], ",", 1)],
 )
-def test_rows_above_a_table_are_counted(run, above: list[str], mark: str, rows: int) -> None:
+def test_rows_above_a_table_are_left_out(run, above: list[str], mark: str, rows: int) -> None:
     table("a.csv", [*above, *(mark.join(cells) for cells in named_numbers())])
-    status, said, _ = run("nearest", "a.csv", "-o", "b.csv")
-    assert status == 2
-    assert "whose names are 'ID', 'a', 'b', 'c'" in said
-    assert printed(said) == ["nearest", "a.csv", "-o", "b.csv", "--skip-rows", str(rows)]
-    assert run(*printed(said))[0] == 0
-    assert "x7" in Path("b.csv").read_text(encoding="utf-8")
+    status, said, out = run("fit", "a.csv", "-o", "m.rkhs")
+    assert status == 0
+    assert f"left out: {rows}\n" in said + out
+    assert "24 rows of 3 columns" in said + out
 
 
 def named_numbers() -> list[list[str]]:

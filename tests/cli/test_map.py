@@ -43,7 +43,9 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
     return made
 
 
-@pytest.mark.parametrize("flags", [[], ["--index-column", "name"], ["--columns", "a,b,c"]])
+@pytest.mark.parametrize(
+    "flags", [[], pytest.param(["--index-column", "name"], marks=pytest.mark.slow), ["--columns", "a,b,c"]]
+)
 def test_classes_are_drawn_and_not_seen_by_the_model(
     folder: Path, drawn: list[dict[str, object]], flags: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

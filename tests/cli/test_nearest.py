@@ -107,7 +107,7 @@ def test_new_rows_are_read_in_the_units_of_the_known_ones() -> None:
 
 
 def test_objects_are_compared_by_the_kernel_of_their_kind() -> None:
-    letters = np.random.default_rng(0).choice(list("ACGT"), (12, 20))
+    letters = np.random.default_rng(0).choice(list("ACGT"), (12, 60))
     texts = ["".join(row) for row in letters]
     Path("reads.txt").write_text("\n".join(texts) + "\n")
     rows = nearest("reads.txt", "--top", "1")

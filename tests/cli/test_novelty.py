@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -38,13 +39,14 @@ def test_the_strangest_row_is_named_with_its_column(folder: Path, capsys: pytest
     assert far == "far from all others, with a score above 0.9 of the largest: 1"
     assert "of 60 rows of known.csv among the others have p of at most 0.05; if all are like the known ones" in first
     assert "about 3 of 60 have" in first
-    assert second == f"  r7: p {2 / 61:.3g}, in length"
+    assert second == f"  r7: p {1 / 60:.3g}, in length"
 
 
 def test_new_rows_are_compared_with_the_known_ones(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["novelty", "known.csv", "new.csv", "-o", "p.csv", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["novel"][0] == {"row": "r2", "p": 2 / 61, "differs in": ["age"]}  # r7 is as strange
+    first = found["novel"][0]
+    assert (first["row"], first["p"], first["differs in"]) == ("r2", 2 / 61, ["age"])  # r7 is as strange
     known, new = (pd.read_csv(name, index_col=0) for name in ("known.csv", "new.csv"))
     model = KernelNovelty().fit(known)
     written = pd.read_csv("p.csv", index_col=0)
@@ -62,7 +64,8 @@ def test_columns_that_are_left_out_are_left_out_of_both_files(folder: Path, caps
 def test_raw_columns_and_gram_matrices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     known = pd.read_csv("known.csv", index_col=0)
     assert main(["novelty", "known.csv", "--scale-columns", "no", "-o", "p.npy"]) == 0
-    np.testing.assert_allclose(np.load("p.npy")[:, 0], KernelNovelty(columns="raw").fit(known).p_values(known))
+    of_new = KernelNovelty(columns="raw").fit(known).p_values(known)  # counts each row and one equal to it
+    np.testing.assert_allclose(60 * np.load("p.npy")[:, 0], 61 * of_new - 1)
     K = Gaussian(0.3)(known.to_numpy())
     np.save("K.npy", K)
     np.save("cross.npy", K[:4])
@@ -73,9 +76,30 @@ def test_raw_columns_and_gram_matrices(folder: Path, capsys: pytest.CaptureFixtu
 def test_texts_and_too_few_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("words.txt").write_text("\n".join(["red apple", "green apple", "red pear", "green pear", "a zebra"]))
     assert main(["novelty", "words.txt", "--alpha", "0.4"]) == 0
-    assert "row 5: p 0.333" in capsys.readouterr().out
+    assert "row 5: p 0.2" in capsys.readouterr().out
     assert main(["novelty", "words.txt"]) == 0
-    assert "with 5 rows p is at least 0.17: none can be at most 0.05; raise --alpha" in capsys.readouterr().out
+    assert "no p can be at most 0.05 with so few rows, as it is at least 1/5 = 0.2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("n", "flags"), [(19, []), (20, []), (18, ["one.csv"]), (19, ["one.csv"])])
+def test_where_no_p_can_be_small_the_most_unusual_rows_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], n: int, flags: list[str]
+) -> None:
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(n, 3)), columns=["mass", "length", "age"])
+    far = table[:1].assign(age=50.0)
+    if flags:
+        far.to_csv("one.csv", index=False)
+    else:
+        table.loc[5] = far.loc[0]
+    table.to_csv("few.csv", index=False)
+    assert main(["novelty", "few.csv", *flags, "-o", "p.csv"]) == 0
+    first, *_ = out = capsys.readouterr().out.splitlines()
+    row, least = ("row 1", n + 1) if flags else ("row 6", n)
+    assert pd.read_csv("p.csv")["p"].min() == pytest.approx(1 / least)
+    assert first.startswith(f"no p can be at most 0.05 with so few rows, as it is at least 1/{least}") == (least < 20)
+    named = rf"  {row}: {r'score [01].[0-9]+, ' * (least < 20)}p {1 / least:.3g}, in .*age.*"
+    assert any(re.fullmatch(named, line) for line in out)
+    assert any("although no p can be small" in line for line in out) == (least < 20)
 
 
 def test_wrong_arguments_are_refused_in_the_words_of_the_command(

@@ -70,9 +70,8 @@ def test_fit_and_report_print_one_error_of_one_file(folder: Path, capsys: pytest
 
 
 def test_the_model_is_a_map_and_the_page_ends_with_commands_that_run(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("rkhs.evaluation.comparison._TREES", 5)
     rows = [f"n{i};{2 * row[0] + 0.01 * i};{';'.join(map(str, row))}" for i, row in enumerate(X.tolist())]
     Path("my file.csv").write_text("\n".join(["name;size;a;b;c", *rows]) + "\n")
     words = ["report", "my file.csv", "--predict", "size", "--index-column", "name", "--delimiter", ";"]

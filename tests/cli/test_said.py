@@ -94,7 +94,7 @@ def test_letters_of_fasta_that_stand_for_no_letter(tmp_path: Path, letters: str,
 @pytest.mark.parametrize("name", ["s.fasta", "s.txt"])
 def test_substrings_with_masked_residues_are_not_counted(tmp_path: Path, name: str) -> None:
     residues = "MKVLSTWYFHIRDENQ"
-    texts = [residues[i:] + "X" * (6 * (i in (2, 9))) + residues[:i][::-1] for i in range(12)]
+    texts = [residues[i:] + "X" * (6 * (i in (2, 9))) + residues[:i][::-1] + "A" * (i % 4) for i in range(12)]
     mark = ">s{}\n" if name.endswith("fasta") else ""
     (tmp_path / name).write_text("".join(f"{mark.format(i)}{text}\n" for i, text in enumerate(texts)))
     data = read_items(tmp_path / name)
@@ -155,7 +155,7 @@ def test_neighbours_are_named_by_their_distance(tmp_path: Path, capsys: pytest.C
     assert "by the Euclidean distance" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("shape", [(12, 2, 50), (8, 50, 50)])
+@pytest.mark.parametrize("shape", [(12, 2, 50), pytest.param((8, 50, 50), marks=pytest.mark.slow)])
 def test_the_axis_of_time_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], shape: tuple[int, int, int]
 ) -> None:

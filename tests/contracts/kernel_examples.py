@@ -38,6 +38,7 @@ from rkhs.kernels import (
     Normalized,
     OnColumns,
     Polynomial,
+    Positions,
     Precomputed,
     ProbabilityProduct,
     Product,
@@ -87,6 +88,7 @@ EXAMPLES: dict[type, list[Kernel]] = {
     NTK: [NTK(), NTK(2), NTK(4, True)],
     Tanimoto: [Tanimoto()],
     MinMax: [MinMax()],
+    Positions: [Positions(), Positions(2, "acgt", normalize=False)],
     Spectrum: [Spectrum(), Spectrum(2, "acgt", normalize=False), Spectrum(1, tokens="words")],
     Mismatch: [Mismatch(3, 1), Mismatch(4, 2, "acgt", normalize=False)],
     WeisfeilerLehman: [
@@ -193,7 +195,7 @@ def items(kernel: Kernel, n: int, seed: int = 0, d: int = 3) -> Any:
         pytest.importorskip("rdkit", reason="molecules need RDKit (extra `chem`)")
         parts = ["C", "CC", "O", "N", "c1ccccc1", "C(=O)", "C(Cl)", "S", "C1CC1", "OC"]
         return kernel.read(["C" + "".join(rng.choice(parts, size=rng.integers(1, 6))) for _ in range(n)])
-    if isinstance(kernel, (Spectrum, Mismatch)):
+    if isinstance(kernel, (Spectrum, Positions, Mismatch)):
         return kernel.read(["".join(rng.choice(list("acgt"), size=rng.integers(5, 12))) for _ in range(n)])
     if isinstance(kernel, (WeisfeilerLehman, ShortestPath)):
         sizes = rng.integers(2, 7, size=n)

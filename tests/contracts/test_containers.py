@@ -104,7 +104,8 @@ def fitted(estimator: BaseEstimator, w: Wrap) -> Any:
 
 @pytest.mark.parametrize("estimator", costly_grams_last(plain(QUICK)), ids=repr)
 def test_estimators(estimator: BaseEstimator) -> None:
-    agree(lambda w: fitted(estimator, w), {name: CONTAINERS[name] for name in ("shuffled rows", "polars", "list")})
+    other = ("polars", "list")[len(repr(estimator)) % 2]
+    agree(lambda w: fitted(estimator, w), {name: CONTAINERS[name] for name in ("shuffled rows", other)})
 
 
 @pytest.mark.parametrize("kernel", ALL)

@@ -181,7 +181,7 @@ def test_escaping_can_be_undone_for_every_text() -> None:
 def test_long_values_are_shortened_in_messages(tmp_path: Path) -> None:
     cell = "x" * 100_000
     path = tmp_path / "x.csv"
-    for content in (f"a,b\n1,2\n3,{cell}\n", f"{cell},1\n2,3\n", f"a,{cell},{cell}\n1,2,3\n"):
+    for content in (f"a,b\n1,2\n3,{cell}\n", f"{cell},1\n2,3\n"):
         path.write_text(content)
         with pytest.raises(InputError, match=r"\(100000 characters\)") as caught:
             read_table(path)

@@ -51,7 +51,8 @@ def test_a_new_row_alone_holds_a_month_as_the_fit_did(tmp_path: Path, cell: str)
 
 def test_times_of_the_day_are_parts_of_one() -> None:
     assert day_numbers(["00:15", "8:05:00", "23:45"]) == [1 / 96, 97 / 288, 95 / 96]
-    assert not any(map(are_dates, (["36:15"], ["16:9"], [""], ["24:00"], ["2024-01-31", "00:15"])))
+    assert day_numbers(["2024-01-31 24:00", "2024-02-01 00:00"]) == 2 * [19754.0]
+    assert not any(map(are_dates, (["36:15"], ["16:9"], [""], ["24:15"], ["2024-01-31", "00:15"])))
 
 
 @pytest.mark.parametrize(

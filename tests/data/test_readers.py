@@ -151,8 +151,6 @@ def test_a_long_file_is_read_block_by_block_without_loss(write):
             {},
             r"text in column 'a' \(1 cells, first 'oops' in row 3, line 4\); correct them, name them with missing=",
         ),
-        ("a,a\n1,2\n", {}, "column names must differ; got 'a' more than once"),
-        ("a,\n1,2\n", {"header": True}, "got an empty name for column 1"),
         ("0,1,2\n1,2,4\n", {}, "clearly names or clearly data; got '0', '1', '2'; pass header=True"),
         ("400,402,404\n1,2,4\n", {}, "clearly names or clearly data"),
         ("r1,1,2\nr2,3,4\n", {}, "clearly names or clearly data.*header=False"),

@@ -56,8 +56,7 @@ def test_repeats_of_measurements_are_warned_of() -> None:
         OperatorKernelRegressor().fit(RNG.normal(size=(180, 4)), Y)
 
 
-def test_compare_keeps_copies_and_groups_on_one_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rkhs.evaluation.comparison._TREES", 5)
+def test_compare_keeps_copies_and_groups_on_one_side() -> None:
     rows, y = THRICE[:36], Y[:36]
     X = rows + 1e-9 * RNG.normal(size=rows.shape)
     found = compare_codes(X, y, n_components=2, n_splits=2)

@@ -339,7 +339,7 @@ def test_leaving_rows_out_in_turn_is_what_refits_give(operator, center):
     assert model.best_score_ == pytest.approx(-mean.min())
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber"])
+@pytest.mark.parametrize("loss", ["squared", pytest.param("huber", marks=pytest.mark.slow)])
 def test_the_order_of_the_rows_says_nothing(loss):
     rng = np.random.default_rng(0)
     X = np.sort(rng.uniform(-3.0, 3.0, (80, 1)), axis=0)  # rows sorted by likeness

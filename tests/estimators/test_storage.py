@@ -334,6 +334,7 @@ def test_memory_is_announced_and_refused_before_it_is_taken(monkeypatch: pytest.
     assert readable(12) == "12 B"
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_progress_says_what_is_left(capsys: pytest.CaptureFixture[str], X: np.ndarray) -> None:
     KernelAutoencoder(2, storage=Nystroem(30), verbose=1).fit(X)
     said = capsys.readouterr().err

@@ -21,7 +21,7 @@ BITS = (RNG.random((60, 30)) < 0.4).astype(float)
 Y = 50.0 + 5.0 * BITS[:, :4] @ RNG.normal(size=(4, 3)) + RNG.normal(size=(60, 3))
 
 
-@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("center", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_ridge_is_chosen_by_leave_one_out(center: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     regs, n = (1e-4, 1e-3, 1e-2, 1e-1), 20
     monkeypatch.setattr(heads, "REGS", regs)

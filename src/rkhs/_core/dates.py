@@ -32,7 +32,7 @@ _MONTHS = {
         "Sep": "sep syy set wrz eyl",
         "Oct": "oct lok okt out ott paź paz eki",
         "Nov": "nov marr lis kas",
-        "Dec": "dec jou dez déc dic gru ara",
+        "Dec": "dec jou dez déc dic des gru ara",
     }.items()
     for start in starts.split()
 }
@@ -42,6 +42,7 @@ _WEEKDAY = re.compile(  # before a date of three parts or with a month in letter
 )
 _ORDINAL = re.compile(r"(?i)(?<=\d)(?:\.|er|º|°)(?= )| de(?= )")  # 3. Februar, 1er mars, 3 de febrero de
 _TIME = re.compile(r"(?s)(.*?)(?:[T ](\d{1,2}:\d\d\S*?)(?: ?([AaPp])\.?[Mm]\.?)?)?")
+_DAY_END = re.compile(r"24(?=:00(?::00)?$)")  # as hours that are named by their ends have it
 _MONTH_NUMBER = re.compile(r"(0?[1-9]|1[0-2])\.(?:19|20)\d\d")  # 03.2019, and 1.2019, which is a decimal one alone
 _EAST_ASIAN = str.maketrans({"年": "-", "月": "-", "日": None})
 _UTC = re.compile(r"(?<!\S)([01]\d|2[0-3])([0-5]\d) ?(?:UTC|GMT|Z)")  # a time alone, as in 0100 UTC
@@ -50,6 +51,8 @@ _SHORT = "%d.%m.%y"
 _TWO_DIGITS = re.compile(r"(\d\d)\.\d\d\.(\d\d)(?!\d)")
 _YEARS = range(1800, 2200)
 _START = datetime.datetime(1970, 1, 1)
+_BEHIND_A_WORD = re.compile(r"([^\W\d_]{2,}[.:]?) +(\S*\d.*)")  # as in Sold 7 January 2025
+_PARTS = re.compile(r"[^\W_]+")
 
 
 class Day(float):
@@ -71,12 +74,13 @@ def _day(text: str, form: str) -> float | None:
     assert match is not None
     day, time = _in_english(match[1].strip()), match[2] or "00:00"[: 5 * len(form)]
     day = day.translate(_EAST_ASIAN).rstrip("-") if day[-1:] in "月日" else day
+    time, ends = _DAY_END.subn("00", time)
     if form == _SHORT and _TWO_DIGITS.fullmatch(day) is None:  # 3.9.13 is a version
         return None
     with suppress(ValueError):
         found = datetime.datetime.strptime(day, form) if day or form else _START
         if found.year in _YEARS:
-            return day_number(datetime.datetime.combine(found, _clock(time, match[3])))
+            return day_number(datetime.datetime.combine(found, _clock(time, match[3]))) + ends
     return None
 
 
@@ -116,12 +120,22 @@ def _days(text: str, forms: Sequence[str]) -> dict[str, float]:
 def _readings(texts: Sequence[str]) -> list[set[float]]:
     """The days that each text may be, by the forms that fit all texts if there are such; none if one is no date."""
     common: Sequence[str] = _FORMS
+    texts = _without_word(texts)
     for text in texts:
         if not (found := _days(text, common) or _days(text, _FORMS[:-1])):
             return []
         common = [form for form in common if form in found]
     found_days = [set(_days(text, common or _FORMS[:-1]).values()) for text in texts]
     return found_days if all(found_days) and not _year_first(texts) else []
+
+
+def _without_word(texts: Sequence[str]) -> Sequence[str]:
+    """Texts without the word that all begin with, where three parts of a date at least stand behind it."""
+    match = _BEHIND_A_WORD.fullmatch(texts[0].strip()) if texts else None
+    if match is None or len(_PARTS.findall(match[2])) < 3 or _days(texts[0], _FORMS):
+        return texts
+    same = all(text.strip().startswith(f"{match[1]} ") for text in texts)
+    return [text.strip().removeprefix(match[1]) for text in texts] if same else texts
 
 
 def _year_first(texts: Sequence[str]) -> bool:

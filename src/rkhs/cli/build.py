@@ -13,7 +13,7 @@ from rkhs.cli.columns import column_setting, warn_of_series
 from rkhs.cli.engines import engine_settings
 from rkhs.cli.kinds import (
     OBJECTS,
-    choose_width as choose_width,
+    choose_for_sequences as choose_for_sequences,
     chose_kernel as chose_kernel,
     default_kernel,
     find_estimator,

@@ -12,7 +12,7 @@ import numpy as np
 
 from rkhs import estimators, evaluation, features
 from rkhs._core.errors import InputError
-from rkhs.cli.build import FEW_ROWS, SHARED, build_estimator, choose_width, chose_kernel
+from rkhs.cli.build import FEW_ROWS, SHARED, build_estimator, choose_for_sequences, chose_kernel
 from rkhs.cli.columns import column_sentences, rare_texts_hint
 from rkhs.cli.inputs import named_columns, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
@@ -115,11 +115,9 @@ def _defaults(
     width = data.X.shape[1] if data.X.ndim == 2 else _COMPONENTS
     if data.kind != "sequences" or chose_kernel(args):
         return {"n_components": min(_COMPONENTS, width)}, None
-    choice = choose_width(data.items[known], classes)
-    errors = ", ".join(f"{kernel!r} {error:.3f}" for kernel, error in zip(choice.kernels, choice.errors, strict=True))
+    kernel, sentence = choose_for_sequences(data.items[known], classes)
     count = max(_COMPONENTS, min(_MOST_COMPONENTS, data.n_samples // 4))
-    sentence = f"{choice.kernel!r}, chosen by the classes; leave-one-out errors (1: the shares alone): {errors}"
-    return {"n_components": count, "kernel": choice.kernel}, sentence
+    return {"n_components": count, "kernel": kernel}, sentence
 
 
 def _choose_columns(
@@ -173,7 +171,7 @@ def _of_widths(
 
     def of_part(rows: np.ndarray) -> np.ndarray:
         alike = len(set(classes[rows].tolist())) < 2
-        kernel = defaults["kernel"] if alike else choose_width(data.items[known][rows], classes[rows]).kernel
+        kernel = defaults["kernel"] if alike else choose_for_sequences(data.items[known][rows], classes[rows])[0]
         if repr(kernel) not in by_kernel:
             estimator = build_estimator(args, data, defaults=defaults | {"kernel": kernel})
             by_kernel[repr(kernel)] = estimator.fit(data.items).codes_[known]

@@ -13,14 +13,17 @@ import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError, quote, warn
-from rkhs.cli.options import as_command, mended, quoted_cells
+from rkhs.cli.options import as_command, mended
+from rkhs.cli.rows import PER_MILLION, PER_MILLION_WORDS, row_labels, written
 from rkhs.cli.summaries import few
-from rkhs.cli.wording import in_flags
+from rkhs.cli.wording import in_flags, quoted_cells
 from rkhs.data.columns import (
     COPIES,
+    COUNTS,
     TENFOLD,
     TWINS,
     Remark,
+    are_counts,
     as_numbers,
     clock,
     column_remarks,
@@ -45,9 +48,12 @@ _PIVOTED = 200_000  # rows of a table whose form is looked at: each column is so
 _PERIODIC, _LONGEST = 10, 400  # columns, and lags, in which a period is looked for
 _COMPARED = 10_000  # rows that show whether neighbours are alike
 _MANY_TIMES = 2_000  # of a series, of which all pairs take long
+_HARDLY, _FAR_BELOW, _NAMED = 0.01, 3.0 * 1.4826, 5  # share of the usual sum; of the deviation, as scater has; named
 _SLOW = 5_000  # rows that are hardly items, of which a fit takes minutes
 _AS_THEY_ARE: tuple[str, dict[str, Any]] = ("takes each row for an item", {"window": 1})
-_NOT_ASKED = dict.fromkeys(("window", "rows", "transpose", "predict", "plan", "robust", "columns", "drop_columns"))
+_NOT_ASKED = dict.fromkeys(
+    ("skip_rows", "window", "rows", "transpose", "predict", "plan", "robust", "columns", "drop_columns")
+)
 _MANY_CLASSES = 20  # texts of a column, from which their number is worth a word
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
@@ -204,7 +210,8 @@ def _notes_of_columns(data: Dataset) -> list[str]:
 
 def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     """Sentences of a table, and the flag that leaves its harmful columns out."""
-    notes = [f"note: {text}" for text in (row_copies(data.X), *(remark.text for remark in remarks)) if text]
+    texts = (row_copies(data.X), *(remark.text for remark in remarks))
+    notes = [f"note: {text}" for text in texts if text not in ("", COUNTS)]  # counts were noted before the fit
     names = dict.fromkeys(name for remark in remarks for name in remark.leave_out)
     notes += _index_note(data, names)
     if names and data.column_title is None:  # rows of the file are no columns to leave out
@@ -225,6 +232,7 @@ def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
 def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     """Say before a fit that rows are hardly items; refuse very many, or many of a series where all are compared."""
     args, times = argparse.Namespace(**(_NOT_ASKED | vars(args))), _times(data)
+    _warn_of_counts(args, data)
     found = None if args.window or args.transpose or args.rows else _hardly_items(data, times)
     if found is None:
         return
@@ -237,6 +245,23 @@ def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
         raise Mendable(f"{data.source}: {found[0]}", does, _AS_THEY_ARE[1], **advice)
     else:
         raise Mendable(f"{data.source}: {found[0]}", _AS_THEY_ARE[0], **_AS_THEY_ARE[1])
+
+
+def _warn_of_counts(args: argparse.Namespace, data: Dataset) -> None:
+    """Note counts of items, with the command that writes their logarithms, and warn of items that have nearly none."""
+    if not _in_memory(data) or not is_table(data.source) or not are_counts(data.X, titles_of(data)):
+        return
+    if not args.transpose:  # of which it was noted
+        log = PER_MILLION.format("t[n].div(t[n].sum(axis=1), axis=0)")
+        what = f"its numbers run over decades, as counts do, whose {PER_MILLION_WORDS} are usually read"
+        warn(Note(f"{data.source}: {what}; {written(data, args, log)}"))
+    sums, logs = data.X.sum(axis=1), np.log1p(data.X).mean(axis=1)  # controls hide a failed item in its sum
+    below = np.median(logs) - logs
+    low = (sums < _HARDLY * np.median(sums)) | (below > max(_FAR_BELOW * float(np.median(np.abs(below))), np.log(2.0)))
+    if low.any():
+        rows = [label for label, lacks in zip(row_labels(data), low.tolist(), strict=True) if lacks]
+        what = f"{data.source}: nearly no counts in {listed(rows)}, where the others have {np.median(sums):,.0f} in all"
+        warn(f"{what}: a failed measurement? --leave-out {shlex.quote(','.join(rows[:_NAMED]))} leaves such items out")
 
 
 def _takes_long(args: argparse.Namespace, data: Dataset, times: np.ndarray | None) -> bool:

@@ -24,6 +24,7 @@ from rkhs.cli.corrections import (
     read_texts,
     read_whole,
     reading_advice,
+    refuse_distances,
     warn_of_dates as warn_of_dates,
     warn_of_identifiers,
 )
@@ -116,7 +117,8 @@ def _reshaped(args: argparse.Namespace, data: Dataset) -> Dataset:
         data = transposed(data, args)
         data = as_curves(data) if args.kind == "curves" else data
     if getattr(args, "window", None) is not None:
-        data = windows(data, args.window, args.window if args.step is None else args.step, reading_options(args))
+        step = args.window if args.step is None else args.step
+        data = windows(data, args.window, step, reading_options(args), getattr(args, "of_model", None))
     return data
 
 
@@ -195,6 +197,8 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
         if several is not None:
             return several
     data = read_table(path, gram=gram, **options)
+    if gram is True:
+        refuse_distances(args, data, path, options)
     return _report_skipped(args, _symmetric(data, gram))
 
 
@@ -269,7 +273,10 @@ def _report_skipped(args: argparse.Namespace, data: Dataset) -> Dataset:
     lost = [bad.row for bad in data.skipped if bad.reason == NOTHING_KNOWN]
     if lost:
         rows = f"row{'' if len(lost) == 1 else 's'} {listed(lost, 10)}"
-        warn(f"{data.source}: left out, because no cell is known: {rows}")
+        what = (
+            f"{len(lost)} with an empty cell in place of a text" if data.kind in OBJECTS else "because no cell is known"
+        )
+        warn(f"{data.source}: left out, {what}: {rows}")
     for bad in (bad for bad in data.skipped if bad.row not in lost):
         warn(f"{data.source}: row {bad.row} left out ({bad.reason}): {quote(bad.text)}")
     return data

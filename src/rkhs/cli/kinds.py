@@ -23,6 +23,8 @@ from rkhs.data.text import Mendable
 
 OBJECTS = ("sequences", "texts", "graphs", "series", "spectra")  # lists of objects: without columns
 _WIDTHS = 2, 3, 4, 5  # of substrings
+_SHORT, _ONE_LENGTH = 50, 0.8  # letters of sequences whose places are compared; share of them of one length
+_MOST_COMPARED = 2000  # rows by which kernels are chosen
 
 
 def fingerprint_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -40,12 +42,20 @@ def default_kernel(data: Dataset) -> kernels.Kernel | str | None:
     if data.kind == "molecules":
         return kernels.MinMax() if data.X.dtype.itemsize > 1 else kernels.Tanimoto()
     if data.kind == "sequences":
-        found, masked = {*"".join(data.X)}, {*masked_letters(data.X.tolist())}
-        alphabet = "".join(sorted({*ascii_uppercase, *found} - masked))
-        return kernels.Spectrum(alphabet=alphabet, unknown="skip") if found & masked else kernels.Spectrum()
+        return _of_sequences(data)
     if data.kind == "texts":
         return kernels.Spectrum(1, tokens="words")
     return {"gram": "precomputed", "spectra": "mass_spectrum"}.get(data.kind)
+
+
+def _of_sequences(data: Dataset) -> kernels.Kernel:
+    """Places of short sequences of one length, else substrings; none with a masked letter."""
+    found, masked = {*"".join(data.X)}, {*masked_letters(data.X.tolist())}
+    alphabet = "".join(sorted({*ascii_uppercase, *found} - masked))
+    options: dict[str, Any] = {"alphabet": alphabet, "unknown": "skip"} if found & masked else {}
+    lengths = np.unique([*map(len, data.X)], return_counts=True)
+    alike = _are_short(data.X) and lengths[1].max() >= _ONE_LENGTH * len(data.X)
+    return kernels.Positions(**options) if alike else kernels.Spectrum(**options)
 
 
 def as_kernel_reads(data: Dataset, kernel: Any) -> Dataset:
@@ -107,10 +117,23 @@ def choose_by_classes(args: argparse.Namespace, data: Dataset) -> selection.Kern
     return selection.choose_kernel(data.X, data.classes, kernels.kernels_for(data.kind, data.X))
 
 
-def choose_width(sequences: np.ndarray, classes: np.ndarray) -> selection.KernelChoice:
-    """Compare the widths of substrings, no longer than the shortest sequence, by the classes."""
+def _are_short(sequences: np.ndarray) -> bool:
+    """Whether most sequences are so short that their letters may be compared place by place."""
+    return float(np.quantile([*map(len, sequences)], _ONE_LENGTH)) <= _SHORT
+
+
+def choose_for_sequences(sequences: np.ndarray, y: np.ndarray) -> tuple[kernels.Kernel, str]:
+    """The kernel of least error among substrings of several widths and places of short sequences, and a sentence."""
     widths = [k for k in _WIDTHS if k <= min(map(len, sequences))] or [1]
-    return selection.choose_kernel(sequences, classes, [kernels.Spectrum(k) for k in widths])
+    compared: list[kernels.Kernel] = [kernels.Spectrum(k) for k in widths]
+    if _are_short(sequences):
+        compared += [kernels.Positions(), kernels.GaussianOf(kernels.Positions())]
+    rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), _MOST_COMPARED)).astype(int))
+    found = selection.choose_kernel(sequences[rows], y[rows], compared)
+    errors = ", ".join(f"{kernel!r} {error:.3f}" for kernel, error in zip(found.kernels, found.errors, strict=True))
+    what, alone = ("numbers", "mean") if y.dtype.kind == "f" else ("classes", "shares")
+    sentence = f"{found.kernel!r}, chosen by the {what}; leave-one-out errors (1: the {alone} alone): {errors}"
+    return found.kernel, sentence
 
 
 def find_estimator(name: str) -> type:

@@ -30,9 +30,10 @@ examples:
   rkhs novelty curves.csv --kind curves
 
 p says how like the rows of FILE a row is. If a new row comes from the same source, p is below .05 with probability .05
-at most: a guarantee that needs no further data. Of a hundred ordinary rows some five are therefore below .05. Rows of
-FILE are each compared with the others, so that some have a small p whatever the file holds: look at the score too. It
-is the posterior variance, and nears its largest value where nothing in FILE says anything of a row.
+at most: a guarantee that needs no further data. Of a hundred ordinary rows some five are therefore below .05. Without
+NEW, p is the share of the rows of FILE that are at least as strange, so that some are small whatever the file holds:
+look at the score too. It is the posterior variance, and nears its largest value where nothing in FILE says anything of
+a row. p is at least 1/n for n rows of FILE, and 1/(n + 1) for those of NEW.
 """
 OPTIONS = f"""
 FILE  rows that are known, as rkhs fit reads them
@@ -43,6 +44,7 @@ FILE  rows that are known, as rkhs fit reads them
 --diag FILE  with --gram: k(x, x) of the rows of NEW, a number a row, or one number if all have
     it{MIXED}{SCALE}{DROP}{JSON}{INPUT}"""
 _NAMED, _MOST_COLUMNS, _NAMED_COLUMNS = 10, 500, 3
+_UNUSUAL = 5  # rows that are named where no p can be small
 _FAR = 0.9  # of the largest score
 
 
@@ -60,7 +62,9 @@ def run(args: argparse.Namespace) -> None:
             known.items
         )
         first, parts = peeked(new_parts(args, known, model))
-        found = _Found(args.alpha, model, sys.maxsize if args.json else _NAMED, new_diagonal(args, model))
+        few = len(model.train_diag_) + (args.new is not None) < round(1.0 / args.alpha, 9)
+        most = _UNUSUAL if few else sys.maxsize if args.json else _NAMED
+        found = _Found(args.alpha, model, most, new_diagonal(args, model), among=args.new is None, few=few)
         answers = ((found.add(data), data) for data in parts)
         if args.output is not None:
             m, _ = write_number_parts(args.output, answers, ["p", "score"], numbered=True)
@@ -68,6 +72,7 @@ def run(args: argparse.Namespace) -> None:
             m = sum(data.n_samples for _, data in answers)
     rows = [row | {"differs in": _differing(model, first, x)} for row, x in found.novel()]
     facts = {"input": args.input, "rows": known.n_samples, "new": args.new, "new rows": m, "far": found.far}
+    facts["most unusual"], rows = (rows, []) if few else ([], rows)
     lines = [*column_notes(known), *_lines(args, facts, rows, found.count, named_rows(first))]
     if args.output is not None:
         lines.append(f"p of {m} rows: {args.output}")
@@ -80,9 +85,17 @@ class _Found:
     """What is novel in rows that come part by part; the strangest are kept."""
 
     def __init__(
-        self, alpha: float, model: estimators.KernelNovelty, most: int, diagonal: np.ndarray | None = None
+        self,
+        alpha: float,
+        model: estimators.KernelNovelty,
+        most: int,
+        diagonal: np.ndarray | None = None,
+        *,
+        among: bool = False,
+        few: bool = False,
     ) -> None:
-        self.far, self.count, self._alpha, self._model, self._most = 0, 0, alpha, model, most
+        self.far, self.count, self._model, self._most, self._among = 0, 0, model, most, among
+        self._alpha = 1.0 if few else alpha  # the strangest are named, also where no p can be small
         self._diagonal = diagonal  # k(x, x) of rows still to come, or one number
         self._novel: list[tuple[tuple[float, float], dict[str, Any], Any]] = []  # order, what is said of rows, the rows
 
@@ -92,11 +105,13 @@ class _Found:
         diagonal = self._diagonal
         if diagonal is not None and diagonal.ndim:
             diagonal, self._diagonal = np.split(diagonal, [data.n_samples])
-        p, scores = self._model._judged(data.items, diag=diagonal)
+        p, scores = self._model._judged(data.items, diag=diagonal, among=self._among)
         self.far += _far(self._model, scores)
         labels = row_labels(data)
         for i in np.flatnonzero(p <= self._alpha).tolist():
-            self._novel.append(((p[i], -scores[i]), {"row": labels[i], "p": p[i]}, data.X[i : i + 1].copy()))
+            self._novel.append(
+                ((p[i], -scores[i]), {"row": labels[i], "p": p[i], "score": scores[i]}, data.X[i : i + 1].copy())
+            )
             self.count += 1
         self._novel.sort(key=itemgetter(0))
         del self._novel[self._most :]
@@ -132,13 +147,24 @@ def _lines(
     expected = f"{args.alpha * m:.1f}".removesuffix(".0")
     usual = f"if all are like the known ones, about {expected} of {m} have"
     items = "rows" if args.window is None else "windows"
-    yield f"{count} of {m} {items} {where} have p of at most {args.alpha:g}; {usual}{counted}"
+    if facts["most unusual"]:
+        n += args.new is not None
+        why = f"with so few {items}, as it is at least 1/{n} = {1.0 / n:.2g}"
+        yield f"no p can be at most {args.alpha:g} {why}; {m} {items} {where} were compared{counted}"
+        yield f"the most unusual {items}, although no p can be small with so few, by their scores:"
+        yield from (
+            f"  {row['row']}: score {row['score']:.3g}, p {row['p']:.3g}{_why(row)}" for row in facts["most unusual"]
+        )
+    else:
+        yield f"{count} of {m} {items} {where} have p of at most {args.alpha:g}; {usual}{counted}"
     if facts["far"]:
         yield f"far from all others, with a score above {_FAR} of the largest: {facts['far']}"
     for row in rows[:_NAMED]:
-        why = f", in {', '.join(row['differs in'])}" if row["differs in"] else ""
-        yield f"  {row['row']}: p {row['p']:.3g}{why}"
-    if count > _NAMED:
+        yield f"  {row['row']}: p {row['p']:.3g}{_why(row)}"
+    if rows and count > _NAMED:
         yield f"  and {count - _NAMED} more; -o FILE writes all"
-    if n < 1.0 / args.alpha - 1.0:
-        yield f"with {n} rows p is at least {1.0 / (n + 1):.2g}: none can be at most {args.alpha:g}; raise --alpha"
+
+
+def _why(row: dict[str, Any]) -> str:
+    """The columns that make a row strange, as they stand behind it."""
+    return f", in {', '.join(row['differs in'])}" if row["differs in"] else ""

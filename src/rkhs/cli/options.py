@@ -127,10 +127,15 @@ def as_command(words: Sequence[str]) -> str:
     return f"\n\n  rkhs {shlex.join(words)}"
 
 
+def without_flag(words: Sequence[str], flag: str) -> list[str]:
+    """Words of a command without a flag and its values."""
+    given = [i for i, word in enumerate(words) if word == flag]
+    return [word for i, word in enumerate(words) if i not in given and i - 1 not in given]
+
+
 def with_values(words: Sequence[str], flag: str, values: Iterable[object]) -> list[str]:
     """Words of a command with these values of a flag in place of those that it has."""
-    given = [i for i, word in enumerate(words) if word == flag]
-    others = [word for i, word in enumerate(words) if i not in given and i - 1 not in given]
+    others = without_flag(words, flag)
     text = quoted_cells(values) if flag in _LISTS else ",".join(map(str, values))
     return [*others, *([f"{flag}={text}"] if text.startswith("-") else [flag, text])]
 
@@ -148,6 +153,8 @@ def mended(args: argparse.Namespace, options: dict[str, Any]) -> argparse.Namesp
     if "drop_columns" in options:
         options = options | {"drop_columns": [*named_columns(args.drop_columns), *options["drop_columns"]]}
     words = advised(args.words, options)
+    if "columns" in options and getattr(args, "drop_columns", None):  # they exclude each other
+        options, words = options | {"drop_columns": None}, without_flag(words, "--drop-columns")
     if "missing" in options:
         options = options | {"missing": [quoted_cells(options["missing"])]}  # as it is typed
     return changed(args, **options | {"words": words})
@@ -202,6 +209,9 @@ def column(text: str) -> str | int:
     """Turn what was typed for a column into its position, if it is a number that names none, or its name."""
     from rkhs.data.dataset import Typed
 
+    text = (
+        text[1:-1] if len(text) > 2 and text[0] == text[-1] and text[0] in "'\"" else text
+    )  # marks that no shell took
     return Typed(text) if text.isdecimal() and str(int(text)) == text else text
 
 

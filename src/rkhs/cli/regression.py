@@ -12,9 +12,9 @@ import numpy as np
 
 from rkhs import estimators
 from rkhs._core.errors import InputError, brief
-from rkhs.cli.build import build_estimator
+from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
 from rkhs.cli.columns import column_sentences, warn_of_series
-from rkhs.cli.inputs import quiet, user_errors
+from rkhs.cli.inputs import changed, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels
@@ -69,6 +69,7 @@ def fit_regressor(args: argparse.Namespace) -> None:
     warn_of_series(args, data)
     y = Y[:, 0] if len(names) == 1 else Y
     with user_errors():
+        args, choice = _with_kernel(args, data, Y)
         if args.robust:
             model, found = _fit_robustly(args, data, y)
         else:
@@ -76,12 +77,25 @@ def fit_regressor(args: argparse.Namespace) -> None:
             found = _suspicious(model, data, Y)
     seconds = time.perf_counter() - args.started
     facts = _facts(args, model, data, Y, names, found) | {"seconds": seconds, "rows without a value": unknown}
+    facts["kernel choice"] = choice
     of_columns = facts["columns"]["notes"]
     known = {"columns": names, "places left out": dropped_positions(args, data)}
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
     write_model(args.output, model.estimator_, data, args, predict=known)
     without = without_named(args, data, found.rows) if 0 < len(found.rows) <= _MOST_NAMED else ""
-    print_result(args, facts, [*_summary(facts, named_rows(data), without), *of_columns, f"model: {args.output}"])
+    first, *lines = _summary(facts, named_rows(data), without)
+    lines = [first, *([f"kernel: {choice}"] if choice else []), *lines]
+    print_result(args, facts, [*lines, *of_columns, f"model: {args.output}"])
+
+
+def _with_kernel(args: argparse.Namespace, data: Dataset, Y: np.ndarray) -> tuple[argparse.Namespace, str | None]:
+    """The arguments with the kernel of sequences that is chosen by the numbers, and how it was."""
+    known = np.isfinite(Y).all(axis=1)
+    T = Y[known] - Y[known].mean(axis=0) if known.any() else Y
+    if data.kind != "sequences" or chose_kernel(args) or known.sum() < _FOLDS or not (T.std(axis=0) > 0.0).all():
+        return args, None
+    kernel, sentence = choose_for_sequences(data.items[known], T / T.std(axis=0))
+    return changed(args, chosen=kernel), sentence
 
 
 def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> estimators.OperatorKernelRegressorCV:
@@ -109,7 +123,9 @@ def _may_lack_constant(args: argparse.Namespace, data: Dataset) -> bool:
 
 
 def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> estimators.OperatorKernelRegressorCV:
-    alike = {"criterion": "norm", "cv": min(_FOLDS, data.n_samples)} if args.loss == "auto" else {}
+    alike: dict[str, Any] = {"criterion": "norm", "cv": min(_FOLDS, data.n_samples)} if args.loss == "auto" else {}
+    if (kernel := getattr(args, "chosen", None)) is not None:
+        alike |= {"kernel": kernel}
     return build_estimator(args, data, estimators.OperatorKernelRegressorCV, {"loss": loss, **alike})
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, compress
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,17 +23,20 @@ from rkhs.cli.corrections import quiet
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers, unlike_columns
 from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_rows as keep_rows, listed, titles_of
-from rkhs.data.formats import is_table
+from rkhs.data.formats import is_table, is_text_table
 from rkhs.data.known_columns import times_of_rows
 from rkhs.data.series_files import AXES_NOTE
+from rkhs.data.table_reader import Options, find_layout
 from rkhs.data.text import Doubtful, Mendable, Note
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
+_FILLED = 0.1  # share of the cells of a window, and of its length in a row, that may be filled
 T = TypeVar("T")
 
 _TOTAL = re.compile(r"(?i)\W*(?:grand[\s-]|sub-?)?(?:totals?|sums?|summe|gesamt|suma|totale)\W*")
 _GAPS = 0.1  # share of the rows of a table that are left out for their gaps where its columns are the items
 _AXIS, _DECADES = 8, 1000.0  # numbers of a column that may be an axis; range of numbers whose logarithm is usual
+PER_MILLION, PER_MILLION_WORDS = "numpy.log2(1 + 1e6 * {})", "logarithms, log2 of 1 + counts per million of the item,"
 _BELOW = 3  # rows at the end of a table, one of which may hold totals
 _SUMS = 0.5  # share of the columns of numbers of a row of totals that are sums
 _OF_GENES = ("Chr", "Start", "End", "Strand", "Length")
@@ -143,9 +147,10 @@ def transposed(data: Dataset, args: argparse.Namespace) -> Dataset:
     names, X = _of_each_name(data, as_numbers(data.X) if data.kind == "table" else data.X)
     read: Sequence[str] | None = getattr(args, "of_model", None)
     kept = _without_gaps(data, names, X, read, filled=getattr(args, "filled", None))
-    notes = (*data.guessed, *_decades(data, args.skip_rows, X)) if read is None else data.guessed
+    if read is None:
+        _note_decades(data, args, X)
     columns = None if names is None else tuple(compress(names, kept.tolist()))
-    found = replace(data, column_names=columns, guessed=notes)
+    found = replace(data, column_names=columns)
     return _turned(found, data.column_names, X[kept].T.copy(), filled=getattr(args, "filled", None))
 
 
@@ -235,35 +240,43 @@ def _without_gaps(
     return ~gaps | many
 
 
-def _decades(data: Dataset, skip_rows: int | None, X: np.ndarray) -> Iterator[str]:
-    """What is said of positive numbers over several decades, as intensities and counts are."""
+def _note_decades(data: Dataset, args: argparse.Namespace, X: np.ndarray) -> None:
+    """Note positive numbers over several decades, as intensities and counts are, of items that are columns."""
     values = X[np.isfinite(X)]
     positive = values[values > 0.0]
     if values.min() < 0.0 or positive.max(initial=0.0) <= _DECADES * positive.min(initial=np.inf):
         return
     if values.mean() > 2.0 * np.median(values):
-        source, function = data.source, "log1p" if values.min() == 0.0 else "log2"
-        name = os.path.basename(source).partition(".")[0]
-        items = "" if data.column_names is None else f".loc[:, {data.column_names[0]!r}:{data.column_names[-1]!r}]"
-        above = f", skiprows={skip_rows}" if skip_rows else ""
-        line = (
-            f"import numpy, pandas; t = pandas.read_csv({source!r}, sep=None, engine='python'{above}); "
-            f"n = t{items}.select_dtypes('number').columns; t[n] = numpy.{function}(t[n]); "
-            f"t.to_csv({name + '_log.csv'!r}, index=False)"
-        )
-        yield (
-            f"its numbers run from {positive.min():.3g} to {positive.max():.3g}, as intensities and counts do, whose "
-            f'logarithms are usually read; this writes them to {name}_log.csv:\n\n  python -c "{line}"\n'
-        )
+        log = f"numpy.{'log1p' if values.min() == 0.0 else 'log2'}(t[n])"
+        what, whose = f"from {positive.min():.3g} to {positive.max():.3g}, as intensities", "logarithms"
+        if (values == np.round(values)).all():
+            log, what, whose = PER_MILLION.format("t[n] / t[n].sum()"), "over decades, as counts", PER_MILLION_WORDS
+        what = f"its numbers run {what} do, whose {whose} are usually read"
+        warn(Note(f"{data.source}: {what}; {written(data, args, log)}"))
+
+
+def written(data: Dataset, args: argparse.Namespace, log: str) -> str:
+    """The command of Python that writes logarithms of the columns of a file to another."""
+    source = data.source
+    name = os.path.basename(source).partition(".")[0]
+    items = "" if data.column_names is None else f".loc[:, {data.column_names[0]!r}:{data.column_names[-1]!r}]"
+    known = {name: getattr(args, name) for name in ("encoding", "delimiter", "skip_rows") if getattr(args, name)}
+    skipped = find_layout(Path(source), Options(**known)).skip - 1 if is_text_table(source) else 0
+    above = f", skiprows={skipped}" if skipped > 0 else ""
+    line = (
+        f"import numpy, pandas; t = pandas.read_csv({source!r}, sep=None, engine='python'{above}); "
+        f"n = t{items}.select_dtypes('number').columns; t[n] = {log}; t.to_csv({name + '_log.csv'!r}, index=False)"
+    )
+    return f'this writes them to {name}_log.csv:\n\n  python -c "{line}"\n'
 
 
 def _check_described(data: Dataset) -> None:
     """Refuse columns of texts, dates and gaps, with others that are no items; warn of these alone."""
-    names, X = data.column_names or (), as_numbers(data.X)
+    names, X = data.column_names or [*map(str, data.places or range(data.X.shape[1]))], as_numbers(data.X)
     texts = _columns_of_texts(data, names, X) if data.kind == "table" else []
     genes = [name for name in _OF_GENES if "Chr" in texts and name in names]
     items = [name not in {*texts, *genes} for name in names]
-    others = unlike_columns([*compress(names, items)], X[:, items]) if names else []
+    others = [*_repeated(names), *unlike_columns([*compress(names, items)], X[:, items])] if data.column_names else []
     out = list(dict.fromkeys([*texts, *genes, *others]))
     if texts:
         every, found = len(out) == len(names), listed([*map(quote, texts)])
@@ -272,6 +285,14 @@ def _check_described(data: Dataset) -> None:
     if others:
         what = f"{data.source}: columns that may describe the rows of the file, and are read as items"
         warn(Doubtful(f"{what}: {listed([*map(quote, others)])}", "leaves them out", drop_columns=others))
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    """Names that stand in the file more than once, where these are less than half: later ones have a number behind."""
+    base = {name: re.sub(r"\.\d+$", "", name) for name in names}
+    found = {base[name] for name in names if base[name] != name and base[name] in base}
+    repeated = [name for name in names if base[name] in found]
+    return repeated if 2 * len(repeated) < len(names) else []
 
 
 def _columns_of_texts(data: Dataset, names: Sequence[str], X: np.ndarray) -> list[str]:
@@ -284,26 +305,30 @@ def _columns_of_texts(data: Dataset, names: Sequence[str], X: np.ndarray) -> lis
     ]
 
 
-def windows(data: Dataset, length: int, step: int, options: dict[str, Any]) -> Dataset:
+def windows(
+    data: Dataset, length: int, step: int, options: dict[str, Any], read: Sequence[str] | None = None
+) -> Dataset:
     """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
-    names, X = _columns_cut(data)
+    names, X = _columns_cut(data, read)
     X, numbers, times = _with_gaps(X, data, options, math.gcd(length, step))
     if len(X) < length + step:
         raise InputError(f"--window and --step must leave at least two windows; got {len(X)} rows; take smaller values")
     starts = np.arange(0, len(X) - length + 1, step)
-    cut = np.lib.stride_tricks.sliding_window_view(X, length, axis=0)[starts].reshape(len(starts), -1)
-    known = np.isfinite(cut).all(axis=1)
+    lacking, cut = _cut(X, starts, length)
+    known = np.isfinite(cut).all(axis=1) & (lacking.mean(axis=1) <= _FILLED)
     ranges = np.array([f"{numbers[i]}-{numbers[i + length - 1]}" for i in starts.tolist()], object)
     labels = ranges if times is None else times[starts]
     if not known.all():
         lost = labels[~known].tolist()
-        why = f"because a cell has no number{'' if times is None else ', or a time is missing or stands twice'}"
-        gone = f"{len(lost)} of {len(starts)} windows left out, {why}: {listed(lost, 10)}"
+        cells = f"cells without a number{'' if times is None else ', and times that are missing or stand twice'}"
+        why = f"for {cells}, in more than a tenth of a window or of its length in a row"
+        gone = f"{len(lost)} of {len(starts)} windows left out {why}: {listed(lost, 10)}"
         if known.sum() < 2:
             _refuse_windows(f"{data.source}: --window must leave at least two windows; got {gone}", cut, names)
         warn(f"{data.source}: {gone}")
+    _note_filled(data, lacking, known)
     if rest := len(X) - int(starts[-1]) - length:
         warn(Note(f"{data.source}: rows at the end that make no whole window: {rest}"))
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
@@ -319,6 +344,32 @@ def windows(data: Dataset, length: int, step: int, options: dict[str, Any]) -> D
         dates=(),
         row_title=None,
     )
+
+
+def _cut(X: np.ndarray, starts: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cells that windows lack, and the windows with straight lines in short gaps, (w, d length) each."""
+    both = np.isnan(X), _without_short_gaps(X, int(_FILLED * length))
+    lacking, cut = (np.lib.stride_tricks.sliding_window_view(cells, length, axis=0)[starts] for cells in both)
+    return lacking.reshape(len(starts), -1), cut.reshape(len(starts), -1)
+
+
+def _note_filled(data: Dataset, lacking: np.ndarray, known: np.ndarray) -> None:
+    """Count the cells of windows that were filled."""
+    if (mended := known & lacking.any(axis=1)).any():
+        what = f"{mended.sum()} of {len(known)} windows lack {lacking[mended].sum()} cells of {lacking[mended].size}"
+        warn(Note(f"{data.source}: {what}, which are filled by straight lines between the times before and after"))
+
+
+def _without_short_gaps(X: np.ndarray, longest: int) -> np.ndarray:
+    """Columns of a series (n, d), with straight lines in gaps of at most so many rows."""
+    filled = X.copy()
+    for column in filled.T:
+        gaps = np.isnan(column)
+        known = np.flatnonzero(~gaps)
+        ends = np.flatnonzero(np.diff(gaps, prepend=False, append=False)).reshape(-1, 2)
+        for start, stop in ends[np.ptp(ends, axis=1) <= longest].tolist() if known.size else ():
+            column[start:stop] = np.interp(np.arange(start, stop), known, column[known])
+    return filled
 
 
 def _with_gaps(
@@ -345,7 +396,8 @@ def _with_gaps(
     clock = days.min() + step * (np.arange(len(full)) - rows[0])
     times = np.char.replace(np.datetime_as_string((clock * 86400.0).round().astype("M8[s]")), "T", " ").astype(object)
     times[at] = texts
-    start = _to_midnight(clock[0], step, whole)
+    ending = " 24:00" in " ".join(texts)  # a day of hours named by their ends begins after midnight
+    start = _to_midnight(clock[0] - ending * step, step, whole)
     start = start if len(full) - start >= 2 * whole else 0
     if start:
         warn(Note(f"{data.source}: windows begin at {times[start]} by the clock of the file; rows before: {start}"))
@@ -387,17 +439,32 @@ def _steps(days: np.ndarray) -> np.ndarray | None:
     return places if regular and whole and places.max() <= _SPARSE * len(places) else None
 
 
-def _columns_cut(data: Dataset) -> tuple[list[str], np.ndarray]:
-    """Names and numbers of the columns that are cut into windows: all but dates."""
+def _columns_cut(data: Dataset, read: Sequence[str] | None) -> tuple[list[str], np.ndarray]:
+    """Names and numbers of the columns that are cut into windows: all but dates and constants, or those of a model."""
     if data.kind not in ("table", "vectors"):
         raise InputError(f"--window cuts tables of numbers and dates; got {data.kind}; leave it out")
     names = data.column_names or tuple(map(str, data.places or range(data.X.shape[1])))
-    kept = [j for j, title in enumerate(titles_of(data)) if title not in data.dates]
+    kept = np.flatnonzero([title not in data.dates for title in titles_of(data)]).tolist()
+    if read:
+        kept = np.flatnonzero(np.isin([f"{name}+0" for name in names], read)).tolist() or kept
+    else:
+        kept = _without_constants(data, names, kept)
     titles, X = [names[j] for j in kept], data.X[:, kept]
     if data.kind == "vectors":
         return titles, X
     _refuse_texts(titles, X)
     return titles, as_numbers(X)
+
+
+def _without_constants(data: Dataset, names: Sequence[str], positions: list[int]) -> list[int]:
+    """Columns whose known cells differ, or that have none, with a note of the others; all where none is left."""
+    import pandas
+
+    constant = [*compress(positions, (pandas.DataFrame(data.X[:, positions]).nunique() == 1).tolist())]
+    if not 0 < len(constant) < len(positions):
+        return positions
+    warn(Note(f"{data.source}: constant, and left out of the windows: {listed([quote(names[j]) for j in constant])}"))
+    return [j for j in positions if j not in constant]
 
 
 def _refuse_texts(names: list[str], X: np.ndarray) -> None:

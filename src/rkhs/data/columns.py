@@ -20,6 +20,10 @@ from rkhs._core.dates import are_dates, day_numbers
 from rkhs._core.errors import InputError
 from rkhs.data import dataset
 
+COUNTS = (
+    "the numbers are counts: write log2(1 + x) of each sample divided by its sum, times 1e6, in their place (tutorial "
+    '"Expression data")'
+)
 TENFOLD = 10.0
 """Spreads that differ by more are of columns in different units, or may be."""
 
@@ -270,16 +274,19 @@ def row_copies(X: np.ndarray, wording: tuple[str, str] = COPIES, *, least: float
 
 
 def _counts(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
-    """What is said of a wide table of counts, as of reads of genes; nothing of others, such as pixels."""
+    """What is said of a wide table of counts."""
+    return [Remark(COUNTS)] * are_counts(X, names)
+
+
+def are_counts(X: np.ndarray, names: Sequence[str]) -> bool:
+    """Whether a wide table holds counts, as of reads of genes, and no pixels."""
     n, d = X.shape
     if (d < _WIDE and d <= max(n, _GENES)) or 2 * sum(_PIXEL.fullmatch(name) is not None for name in names) > d:
-        return []
+        return False
     known = X[np.isfinite(X)]
     largest = known.max(initial=0.0)
     saturated = (largest == X).any(0).mean() > _SATURATED
-    counted = (known >= 0.0).all() and largest > _COUNT and not saturated and (known == np.round(known)).all()
-    what = "the numbers are counts: write log2(1 + x) of each sample divided by its sum, times 1e6, in their place"
-    return [Remark(f'{what} (tutorial "Expression data")')] if counted else []
+    return bool((known >= 0.0).all() and largest > _COUNT and not saturated and (known == np.round(known)).all())
 
 
 def _far_out(columns: list[Column], X: np.ndarray, names: Sequence[str], rows: Sequence[str]) -> list[Remark]:
@@ -403,7 +410,7 @@ def identifier(X: np.ndarray, names: Sequence[str]) -> str:
 
 def clock(days: Mapping[int, np.ndarray]) -> list[int]:
     """The first column of dates, by position, and one of times of the day next to it if it has none itself."""
-    timed = [j for j, one in days.items() if np.nanmin(one) >= 0.0 and np.nanmax(one) < 1.0]
+    timed = [j for j, one in days.items() if np.nanmin(one) >= 0.0 and np.nanmax(one) <= 1.0]  # 24:00 is 1
     first = sorted(days.keys() - timed, key=[*days].index)[:1]
     whole = [j for j in first if np.nanmax(days[j] % 1.0) == 0.0]
     return first + [k for j in whole for k in (j + 1, j - 1) if k in timed][:1]

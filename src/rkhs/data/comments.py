@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import filterfalse, islice
 from typing import Any, TextIO
 
-from rkhs.data.text import is_gap
+from rkhs.data.text import is_gap, number_in
 
 MARKS = ("#", "%", "//")
 """What lines of comments begin with."""
+_MARK = re.compile(r"[,;\t|]")  # between cells
 _LINES = 200  # that are read at once
 
 
 def table_lines(lines: list[str]) -> list[str]:
     """Lines that are neither blank nor begin as comments do."""
     return [line for line in lines if line.strip() and not line.startswith(MARKS)]
+
+
+def foot_lines(lines: list[str]) -> list[str]:
+    """The last of these lines that are no rows: one or two texts below a blank line, or several words alone."""
+    found: list[str] = []
+    pending: list[str] = []
+    bare = [line.strip() for line in lines if not line.startswith(MARKS)]
+    for above, line in zip(bare[-2::-1], bare[:0:-1], strict=True):
+        marks = len(_MARK.findall(line))
+        cells = [cell.strip(' "') for cell in _MARK.split(line.rstrip(",;\t| "))]
+        if len(cells) > 2 or any(map(holds_number, cells)) or line.count('"') % 2:
+            return found if marks == len(_MARK.findall(above)) and not line.count('"') % 2 else []
+        if cells == [""]:
+            found, pending = [*pending, *found], []
+        elif not marks and " " in line:
+            found, pending = [line, *pending, *found], []
+        else:
+            pending = [line, *pending]
+    return []
+
+
+def holds_number(cell: str) -> bool:
+    """Whether a cell holds a number."""
+    return bool(cell) and number_in(cell) is not None
 
 
 def rows_among(lines: list[str], count: int | None, is_comment: Callable[[str], bool]) -> int | None:

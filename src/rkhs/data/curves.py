@@ -6,6 +6,7 @@ import math
 import re
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from rkhs._core.errors import InputError, quote
 from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, keep_rows, listed, locate_all
 from rkhs.data.formats import is_text_table, open_lines
+from rkhs.data.headers import is_grid
 from rkhs.data.known_columns import read_numbers
-from rkhs.data.layout import is_grid
 from rkhs.data.mixed import OF_MIXED
 from rkhs.data.table_reader import column_titles, read_table
 from rkhs.data.text import MIXED, Mendable, MixedCells, number_in, with_unit
@@ -243,7 +244,7 @@ def _named_by_titles(file: Path, options: dict[str, Any]) -> dict[str, Any]:
     named = {name: value for name, value in options.items() if value is not None}
     dropped = named.pop("drop_columns", None)
     asked = named.pop("header", None)
-    if not is_text_table(file) or set(named) - {"delimiter", "encoding"} or asked is False:
+    if not is_text_table(file) or set(named) - {"delimiter", "encoding", "skip_rows"} or asked is False:
         return {}
     kept, times = _first_times(file, named, dropped)
     if len(times) > 2 and math.isnan(times[0]) and _increase(times[1:]):
@@ -261,7 +262,7 @@ def _first_times(file: Path, options: dict[str, Any], dropped: Any) -> tuple[lis
 def _first_cells(file: Path, options: dict[str, Any]) -> list[str]:
     """Cells of the first line, also where the column of names has no title."""
     with suppress(UnicodeError), open_lines(file, options.get("encoding", "utf-8-sig"), None) as lines:
-        line = lines.readline().rstrip("\r\n")
+        line = next(islice(lines, options.get("skip_rows", 0), None), "").rstrip("\r\n")
         if line.startswith((",", ";", "\t")):
             return line.split(line[0])
     return list(column_titles(file, **options))

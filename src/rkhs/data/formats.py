@@ -58,6 +58,7 @@ _FORMS = {
 _OWN = {".gz": b"\x1f\x8b", ".parquet": b"PAR1", ".xlsx": b"PK\x03\x04", ".npz": b"PK\x03\x04", ".npy": b"\x93NUMPY"}
 _MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _FIRST_LINES = 200  # lines of a text that say whether it is a table
+LAST_LINES = 40
 _NO_VALUE = re.compile(rb"</f>(?:<v ?/>|<v></v>)?</c>")  # a formula in a sheet of a workbook
 _BETWEEN = re.compile(r'[\s,;|"]+')
 _SPARSE_LINE = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+\d+:\S+)+\s*(?:#.*)?")
@@ -67,7 +68,7 @@ def extension_of(path: str | os.PathLike[str]) -> str:
     """The end of the name of a file that says its format, in small letters."""
     name = Path(path).name.lower()
     end = next((end for end in (*TABLES, *SDF, *FASTA) if name.endswith(end)), Path(name).suffix)
-    return ".txt" if end == ".dat" else end  # what instruments write
+    return ".txt" if end in (".dat", ".dist", ".pim") else end  # what instruments and alignments write
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
@@ -130,14 +131,27 @@ def _first_lines(path: Path) -> list[str]:
 
 
 def _holds_numbers(path: Path) -> bool:
-    """Whether at least half of what stands below the first line of a text is numbers."""
+    """Whether at least half of what stands below the first line of a text is numbers, or a column of its cells."""
     try:
         head = _first_lines(path)
     except (OSError, UnicodeError):
         return False
     lines = [line for line in head[1:] if not line.startswith(("#", "%"))] or head
     cells = [cell for line in lines for cell in _BETWEEN.split(line) if cell]
-    return 2 * sum(number_in(cell) is not None or cell.lower() in WEAK for cell in cells) >= max(len(cells), 1)
+    return _has_cells(lines) or 2 * sum(number_in(cell) is not None or cell.lower() in WEAK for cell in cells) >= max(
+        len(cells), 1
+    )
+
+
+def _has_cells(lines: list[str]) -> bool:
+    """Whether the same mark stands equally often in all lines, with numbers alone between two of these."""
+    for mark in "\t;,":
+        rows = [line.strip("\r\n").split(mark) for line in lines if line.strip()]
+        if len(rows) > 2 and {*map(len, rows)} == {max(3, len(rows[-1]))}:
+            return any(
+                all(number_in(cell) is not None and cell for cell in column[2:]) for column in zip(*rows, strict=True)
+            )
+    return False
 
 
 @contextmanager
@@ -166,6 +180,17 @@ def open_lines(path: Path, encoding: str, sheet: str | None) -> Iterator[TextIO]
         return
     with open_bytes(path) as handle, io.TextIOWrapper(handle, encoding=encoding, newline="") as lines:
         yield lines
+
+
+def last_lines(path: Path, encoding: str, sheet: str | None) -> list[str]:
+    """The last lines of a table; none of a packed file, or of one in which a byte may be a part of a letter."""
+    if path.suffix.lower() == ".xlsx":
+        return sheet_of(path, path.stat().st_mtime_ns, sheet)[0].splitlines()[-LAST_LINES:]
+    if path.suffix.lower() == ".gz" or encoding.startswith(("utf-16", "utf-32")):
+        return []
+    with open(path, "rb") as handle:
+        handle.seek(max(0, path.stat().st_size - 2**16))
+        return handle.read().decode(encoding, "replace").splitlines()[-LAST_LINES:]
 
 
 @lru_cache(maxsize=1)  # a table is opened several times

@@ -13,7 +13,7 @@ from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
 from rkhs.data.curves import read_curve_file
-from rkhs.data.dataset import Dataset, RowNames, existing_path, listed, read_text, refuse_empty
+from rkhs.data.dataset import NOTHING_KNOWN, Dataset, RowNames, existing_path, keep_rows, read_text, refuse_empty
 from rkhs.data.fasta import note_of_masked, read_fasta
 from rkhs.data.formats import FASTA, KINDS, SPECTRA, TABLES, advice, extension_of, is_table, refuse_sparse_lines
 from rkhs.data.graph_files import GRAPH_EXTENSIONS, read_graphs
@@ -47,7 +47,8 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
       of arrays, zeros without labels; two edges are a list of pairs, so that no edge_index is meant. Of lists of edges
       it has the number of nodes in place of labels. GraphML gives networkx graphs.
     * Sequences and texts: ``.fasta``, ``.fa``, ``.faa``, ``.fna``, ``.afa``, also ``.gz``, without gaps of
-      alignments, blank lines and lines after ``;``; a text per line of a ``.txt`` file; a column of a table.
+      alignments, blank lines and lines after ``;``; a text per line of a ``.txt`` file; a column of a table, without
+      its empty cells, whose rows `skipped` names.
     * Series: ``.tsv``, the UCR format, a whole number, the class, and the values in a row; ``.ts``, the UEA format,
       channels between colons; ``.csv``, a series per row; a ``.csv`` or ``.tsv`` table with names of columns, in which
       columns of texts hold no values, and `classes` if there is one; ``.npz``, arrays of shape (length,) or (length,
@@ -79,7 +80,7 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     ------
     InputError
         If the file cannot be read that way: it is missing or damaged, an edge joins two graphs, a series has gaps
-        inside, a text is empty, or times do not increase.
+        inside, or times do not increase.
     MissingExtraError
         If the file needs an extra that is not installed.
 
@@ -145,14 +146,14 @@ def _read_strings(file: Path, kind: Any, *, columns: Sequence[Any] | None = None
     column = _column_of_texts(file, kind, columns)
     if extension_of(file) in FASTA:
         return read_fasta(file, kind)
-    names = None
-    if column is None:
-        texts = _lines(file, **options)
-    else:
-        texts, (names, _) = _cells(file, column, Options(**options))
+    texts, (names, _) = (
+        (_lines(file, **options), (None, None)) if column is None else _cells(file, column, Options(**options))
+    )
     kind = kind or ("texts" if any(len(text.split()) > 1 for text in texts) else "sequences")
     masked = note_of_masked(texts) if kind == "sequences" else ()
-    return Dataset(np.array(texts, object), kind, names, None, str(file), guessed=masked)
+    data = Dataset(np.array(texts, object), kind, names, None, str(file), guessed=masked)
+    known = np.array([*map(bool, texts)])
+    return data if known.all() else keep_rows(data, known, NOTHING_KNOWN)
 
 
 def _column_of_texts(file: Path, kind: Any, columns: Sequence[Any] | None) -> Any:
@@ -172,13 +173,7 @@ def _column_of_texts(file: Path, kind: Any, columns: Sequence[Any] | None) -> An
 
 def _cells(file: Path, column: Any, options: Options) -> tuple[list[str], RowNames]:
     found = next(open_columns(file, options, (column, "column")))
-    texts, names = text_column(found, column, options.index_column, "column")
-    empty = [i + 1 for i, text in enumerate(texts) if not text]
-    if empty:
-        raise InputError(
-            f"{file}: expected a text in every cell of column {column!r}; got none in rows {listed(empty)}"
-        )
-    return texts, names
+    return text_column(found, column, options.index_column, "column")
 
 
 def _lines(file: Path, encoding: str = "utf-8", **_: Any) -> list[str]:

@@ -45,6 +45,7 @@ T = TypeVar("T")
 _OFFSET = re.compile(r"(:\d\d(?:\.\d+)?)\s?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # from UTC, behind a time
 _OF_VALUES = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator|units?)$|[a-z](?-i:Units?)$")
 _BOUNDS = (">", "<", ">=", "<=", ">>", "<<")
+_RELATIONS = frozenset({*_BOUNDS, "=", "~", "\u2264", "\u2265", "\u2248"})
 _MOST_UNITS = 10  # of values
 _CATEGORIES = 20  # texts of a column in which words for gaps may be a category
 
@@ -58,6 +59,7 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     found = next(open_columns(file, settings))
     position = locate(column, found.names, found.width, argument)
     found.chosen([position], None, settings.index_column)
+    found.read_several([position])
     found.drop_units([position])
     _warn_of_neighbours(found, [position])
     found.warn_of_left_out([position], settings.missing)
@@ -74,8 +76,10 @@ def _warn_of_neighbours(found: Columns, positions: Sequence[int]) -> None:
     numbers = [np.isfinite(found.cells[j]) for j in positions if found.cells[j].dtype != object]
     known = np.any(numbers, axis=0) & np.ones(len(found.cells[0]), bool)
     for name, cells in zip(found.names or (), found.cells, strict=False):
-        if _OF_VALUES.search(name) and cells.dtype == object:
-            texts = Counter(str(cell).strip("'") for cell in cells[known].tolist() if cell)  # ChEMBL quotes them
+        if cells.dtype != object:
+            continue
+        texts = Counter(str(cell).strip("'") for cell in cells[known].tolist() if cell)  # ChEMBL quotes them
+        if _OF_VALUES.search(name) or _RELATIONS.issuperset(texts):
             _warn_of_texts(f"{found.source}: {column_label([name], 0)} says", name, texts, int(known.sum()))
 
 
@@ -253,6 +257,7 @@ def reading_advice(path: str | os.PathLike[str], options: dict[str, Any], *more:
     if is_table(file) and settings.smiles_column is None:
         found = next(open_columns(file, settings))
         positions, _ = found.chosen(settings.columns, settings.drop_columns, settings.index_column)
+        found.read_several(positions)
         several += filter(None, map(found.measured, positions))
     words = [*(settings.missing or ()), *(text for one in several for text in one.others)]
     marks = {name: mark for one in reversed(several) for name, mark in one.marks.items()}
@@ -325,6 +330,7 @@ def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **o
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     read = range(found.width) if settings.columns is None else found.chosen(settings.columns, None, None)[0]
+    found.read_several(read)
     found.drop_units(read)
     for wanted in settings.columns or ():
         found.refuse_few_words(locate(wanted, found.names, found.width, "columns"))

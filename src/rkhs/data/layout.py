@@ -9,33 +9,41 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TextIO
 
-import numpy as np
-
 from rkhs._core.errors import InputError, quote
 from rkhs.data import formats
-from rkhs.data.comments import mark_of, rows_among, table_lines, without_comments
-from rkhs.data.dataset import check_unique_names, column_label, listed, locate, refuse_empty
+from rkhs.data.comments import foot_lines, mark_of, rows_among, table_lines, without_comments
+from rkhs.data.dataset import column_label, listed, refuse_empty
 from rkhs.data.encodings import encoding_of, other_encoding
 from rkhs.data.formats import extension_of
+from rkhs.data.headers import (
+    BLANK,
+    GAP,
+    MIN_GRID,
+    NUMBER,
+    TEXT,
+    Row,
+    find_names,
+    full_names,
+    kinds_of,
+    rises,
+    split_header,
+    widths,
+)
 from rkhs.data.points import decimal_mark, may_have_commas, month_columns, pointed_lines, points_in_doubt
 from rkhs.data.records import is_record, refuse_records
-from rkhs.data.text import WEAK, Mendable, is_gap, is_grouped_number, is_id_name, number_in, unescape_formula
+from rkhs.data.text import WEAK, Mendable, is_gap, is_grouped_number, is_id_name, number_in
 
 _SAMPLE_ROWS = 200  # rows that the format is detected from
 _SAMPLE_CHARACTERS = 2**16
 _MARKS = (",", ";", "\t", "|")  # that may stand between cells
 _DELIMITER_NAMES = {" ": "white space", "\t": "tabs"}
-_MIN_GRID = 10  # numbers of a first row from which rounded or descending grids are recognised
-_IMPORT_ID = re.compile(r'\s*\{"ImportId":')
-_ENDS_IN_NUMBER = re.compile(r"(?:^|[\s;|])[-+]?\d+$")
 _NO_DECIMAL = re.compile(r"(?<!\d),|,(?!\d)")  # a comma that is no decimal one
-Row = list[str]
 LAYOUT = (
     "header",
     "delimiter",
@@ -49,7 +57,6 @@ LAYOUT = (
     "records",
 )
 """Options of `read_table` for the format of a text table; None: detected from the file."""
-_TEXT, _NUMBER, _GAP, _BLANK = "tn-_"  # kinds of cells
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,7 @@ class Layout:
     sheet: str | None = None  # of a workbook; None: the first
     points: bool = False  # those of numbers may separate thousands
     records: str | None = None  # the first cell of the rows that are read; None: all are
+    foot: frozenset[str] = frozenset()  # lines below the table
 
     @contextmanager
     def lines(self) -> Iterator[TextIO]:
@@ -105,7 +113,9 @@ class Layout:
             ) from error
 
     def is_comment(self, line: str) -> bool:
-        """Whether a line begins with the mark of comments, and not with an error of Excel, or is of another kind."""
+        """Whether a line begins with the mark of comments, and not with an error of Excel, or is no row."""
+        if self.foot and line.strip() in self.foot:
+            return True
         if self.comment is None or not line.lstrip(' "').startswith(self.comment):
             return not is_record(line, self.records)
         return not is_gap(line.lstrip(' "').partition(self.delimiter)[0])
@@ -159,22 +169,49 @@ class Layout:
 
 def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     """Detect the format from the first rows of a file; errors name the argument to pass."""
+    start = 0
     try:
         layout = _found_layout(path, options)
+        if layout.width == 1 and not (options.delimiter or options.skip_rows):
+            start = _rows_over(layout)
     except Mendable:
         raise
     except InputError:
-        _refuse_rows_above(
-            Layout(path, encoding_of(path, options.encoding), options.delimiter or ",", None, frozenset())
-        )
-        raise
-    if layout.width == 1 and not options.delimiter:
-        _refuse_rows_above(layout)
+        encoding = encoding_of(path, options.encoding)
+        start = _rows_over(Layout(path, encoding, options.delimiter or ",", None, frozenset()))
+        if not start or options.skip_rows:
+            raise
+    if start:
+        layout = _found_layout(path, SimpleNamespace(**vars(options) | {"skip_rows": start}))
+        layout = replace(layout, guessed=(f"rows above the table left out: {start}", *layout.guessed))
     return layout
 
 
-def _refuse_rows_above(layout: Layout) -> None:
-    """Refuse records of several kinds, and rows of other widths above names of columns and rows as wide."""
+def _in_front_of_axis(names: Sequence[str], guessed: list[str]) -> set[int]:
+    """The second column, where neither it nor the first has a name, and the others are named by an axis."""
+    if not names or any(names[:2]) or not rises(names[2:]):
+        return set()
+    guessed.append("the second column, without a name in front of an axis, is left out")
+    return {1}
+
+
+def _all_names(names: tuple[str, ...], groups: list[Row], blank: Iterable[int], guessed: list[str]) -> tuple[str, ...]:
+    """Names of all columns, that differ; counts the rows above that are no part of them."""
+    found = full_names(names, groups, blank, guessed)
+    _count_above(sum(map(any, groups)) * (found[1:] == names[1:]), guessed)
+    return found
+
+
+def _count_above(more: int, guessed: list[str]) -> None:
+    """Say how many rows above the table are left out, with more of them than are said to be."""
+    what = "rows above the table left out: "
+    counts = [int(text.removeprefix(what)) for text in guessed if text.startswith(what)]
+    if more:
+        guessed[:] = [f"{what}{sum(counts) + more}", *(text for text in guessed if not text.startswith(what))]
+
+
+def _rows_over(layout: Layout) -> int:
+    """How many rows of another width stand above names and rows as wide; refuses records of several kinds."""
     with layout.lines() as handle:
         head = list(_first_lines(handle))
     for mark in dict.fromkeys((layout.delimiter, *_MARKS)):
@@ -183,21 +220,24 @@ def _refuse_rows_above(layout: Layout) -> None:
         with suppress(InputError):
             rows = [cells for _, cells in replace(layout, delimiter=mark).split(head)]
         if (start := _start_of_table(rows)) and len(rows[start]) != layout.width:
-            names = listed([*map(quote, rows[start])])
-            what = "are no names, or have other numbers of cells"
-            raise Mendable(
-                f"{layout.path}: rows above the table, whose names are {names}, {what}; pass skip_rows={start}",
-                skip_rows=start,
-            )
+            return start
+    return 0
+
+
+def _refuse_rows_above(layout: Layout) -> None:
+    """Refuse a file with rows of other widths above names of columns and rows as wide."""
+    if start := _rows_over(layout):
+        what = "rows above the table are no names, or have other numbers of cells"
+        raise Mendable(f"{layout.path}: {what}; pass skip_rows={start}", skip_rows=start)
 
 
 def _start_of_table(rows: list[Row]) -> int:
     """Where names of columns stand over rows as wide, the first of this width; 0 for no such place."""
     start = next((i for i, row in enumerate(rows) if len(row) == len(rows[-1])), 0)
     start += sum(1 for _ in takewhile(lambda row: row[:2] == ["", ""], rows[start:]))  # titles of samples alone
-    names, *below = map(_kinds, rows[start:] or [[]])
-    named = len(names) > 1 and set(names) <= {_TEXT, _BLANK} and _NUMBER in "".join(below)
-    return start if named and len(_widths(rows[start:])) == 1 else 0
+    names, *below = map(kinds_of, rows[start:] or [[]])
+    named = len(names) > 1 and set(names) <= {TEXT, BLANK} and NUMBER in "".join(below)
+    return start if named and len(widths(rows[start:])) == 1 else 0
 
 
 def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
@@ -210,42 +250,36 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     mark, over, table = without_comments(layout.comment, over, table)
     layout = replace(layout, comment=mark)
     refuse_empty(any(table), path, "a table")
-    names, body = _split_header(layout, table, last, options.header, guessed)
+    start = find_names(table) if options.header is not False and options.records is None else None
+    groups, table = table[: start or 0], table[start or 0 :]
+    names, body = split_header(
+        path,
+        layout.delimiter,
+        table,
+        last,
+        options.header if start is None else True,
+        guessed,
+        records=options.records is not None,
+        several=bool(groups),
+    )
     body = _from_first_row(layout, body, path)
-    kinds = list(map(_kinds, filter(None, body)))
+    kinds = list(map(kinds_of, filter(None, body)))
     width = len(kinds[0]) if names is None else len(names)
     blank = _blank_columns(names, kinds, width)
     if blank:
         guessed.append(f"columns without name and cells are left out: {len(blank)}")
+    blank |= _in_front_of_axis(names or (), guessed)
     guessed += _leading_zero_notes(names, body, width)
-    if names is not None:
-        _check_names(names, blank, options.drop_columns or (), str(path))
+    names = names and _all_names(names, groups, blank, guessed)
     return replace(
         layout,
-        skip=len(over) + len(table) - len(body),
+        skip=len(over) + len(groups) + len(table) - len(body),
         names=names,
         width=width,
         blank=blank if options.records is None else blank | {0},
-        words=_columns_with(_TEXT, kinds, width) | month_columns(body, width),
+        words=_columns_with(TEXT, kinds, width) | month_columns(body, width),
         guessed=tuple(guessed),
     )
-
-
-def _check_names(names: Sequence[str], blank: Iterable[int], dropped: Sequence[object], source: str) -> None:
-    """Refuse names that occur twice, unless their columns are left out by their positions."""
-    out = {*blank, *(locate(one, names, len(names), "drop_columns") for one in dropped if str(one).isdecimal())}
-    kept = [(j, name) for j, name in enumerate(names) if j not in out]
-    try:
-        check_unique_names([name for _, name in kept], source)
-    except InputError as error:
-        raise Mendable(str(error), "leaves these columns out", drop_columns=_repeated(kept)) from None
-
-
-def _repeated(columns: list[tuple[int, str]]) -> list[int]:
-    """Positions of the columns whose names occur twice; none where these are half of all."""
-    counts = Counter(name for _, name in columns)
-    found = [j for j, name in columns if name and counts[name] > 1]
-    return found if 2 * len(found) < len(columns) else []
 
 
 def _from_first_row(layout: Layout, body: list[Row], path: Path) -> list[Row]:
@@ -275,9 +309,13 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     encoding, missing = encoding_of(path, options.encoding), frozenset(options.missing or ())
     usual = "\t" if extension_of(path).startswith(".tsv") else ","
     layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key, thousands=options.thousands)
-    layout = replace(layout, records=options.records)
+    foot = foot_lines(formats.last_lines(path, encoding, options.key))
+    layout = replace(layout, records=options.records, foot=frozenset(foot))
+    if foot:
+        guessed.append(f"rows below the table left out: {len(foot)}, the first {quote(foot[0].strip(',;|'))}")
     with layout.lines() as handle:
         head = list(_first_lines(filter(partial(is_record, kind=options.records), handle)))
+    head = [line for line in head if line.strip() not in layout.foot]
     formats.refuse_sparse_lines(path, head)
     declared = None if options.skip_rows else re.fullmatch(r"(?i)sep=(\S|\t)\s*", "".join(head[:1]))
     given = options.delimiter or (declared[1] if declared else None)
@@ -327,79 +365,15 @@ def _delimiter_of(layout: Layout, given: str | None, head: list[str], guessed: l
     return mark
 
 
-def _split_header(
-    layout: Layout, rows: list[Row], over: Row, header: bool | None, guessed: list[str]
-) -> tuple[tuple[str, ...] | None, list[Row]]:
-    (first, *body), asked, width = rows, header, Counter(map(len, filter(None, rows))).most_common(1)[0][0]
-    behind = None if header is False else _names_in_comment(over, first, width)
-    if behind is not None:
-        guessed.append("the last line that begins with # names the columns")
-        return tuple(behind), _without_units(rows, guessed)
-    if header is None:
-        header = _is_names(first, body, layout)
-    if not header:
-        return None, rows
-    names = tuple(unescape_formula(cell.strip()) for cell in first)
-    if len(names) == width - 1 and _widths(body) == {width}:
-        names = _with_missing_name(layout, names, first, [row for row in body if row], asked, guessed)
-    return names, _without_units(body, guessed)
-
-
-def _with_missing_name(
-    layout: Layout, names: tuple[str, ...], first: Row, body: list[Row], asked: bool | None, guessed: list[str]
-) -> tuple[str, ...]:
-    """Names one short of the rows: the first column has none, as R writes it, or every row ends with a delimiter."""
-    if not any(row[-1] for row in body):
-        guessed.append("every row ends with a delimiter")
-        return (*names, "")
-    if asked is None:
-        _check_short_header(layout, first, body)
-    guessed.append("the first column, without a name, names the rows")
-    return ("", *names)
-
-
-def _check_short_header(layout: Layout, names: Row, body: list[Row]) -> None:
-    """Refuse a header one cell short above a column that does not name rows, and a second header."""
-    column, below = [row[0] for row in body], set(_kinds(body[0])) == {_TEXT} != set(_kinds(body[-1]))
-    numbers = all(number_in(cell) is not None for cell in column)
-    whole = len(set(column)) == len(column) and all(cell.strip().isdecimal() for cell in column)
-    commas = layout.delimiter == "," and len(names) == 1 and any(map(_ENDS_IN_NUMBER.search, column))
-    if any((numbers and not whole, commas, below)):
-        raise InputError(
-            f"{layout.path}: expected a name for each of {1 + len(names)} columns; got {listed([*map(quote, names)])} "
-            f"over cells such as {quote(column[0])} in the first one; pass skip_rows= if this is a title, header=True "
-            "if the first column names the rows, delimiter=';' and decimal=',' if commas are decimal ones"
-        )
-
-
-def _widths(rows: Sequence[Row]) -> set[int]:
-    """Numbers of cells of the rows that are not blank."""
-    return {len(row) for row in rows if row}
-
-
 def _first_lines(handle: Iterable[str]) -> Iterator[str]:
     """Enough lines to see the layout, few of a wide table."""
-    seen = 0
-    for i, line in enumerate(islice(handle, _SAMPLE_ROWS)):
+    seen = wide = 0
+    for line in islice(handle, _SAMPLE_ROWS):
         yield line
         seen += len(line)
-        if seen > _SAMPLE_CHARACTERS and i >= 8:
+        wide += 100 * len(line) > _SAMPLE_CHARACTERS
+        if seen > _SAMPLE_CHARACTERS and wide > 8:
             return
-
-
-def _kinds(row: Row) -> str:
-    """A letter for each cell: whether it is a text, a number, a word for a gap, or blank."""
-    return "".join(map(_kind, row))
-
-
-@lru_cache(2**14)
-def _kind(cell: str) -> str:
-    if not cell or cell.isspace():
-        return _BLANK
-    value = number_in(cell)
-    if value is None:
-        return _GAP if cell.strip().lower() in WEAK else _NUMBER if is_grouped_number(cell) else _TEXT
-    return _GAP if math.isnan(value) else _NUMBER
 
 
 def _delimiter(layout: Layout, head: list[str]) -> str:
@@ -461,7 +435,9 @@ def _ragged_rows(rows: list[Row]) -> int | None:
     above = len(rows) - sum(1 for _ in takewhile(lambda row: len(row) == width, reversed(rows)))
     if width == 1 or len(rows) < 2:
         return None
-    if above and (len(rows[above - 1]) not in (1, width - 1) or 2 * above > len(rows) or len(rows) == 2):
+    last = len(kinds_of(rows[above - 1]).rstrip(BLANK))  # cells right above
+    many = width >= MIN_GRID and len(rows) - above > 3
+    if above and (last not in (1, width - 1) or (2 * above > len(rows) and not many) or len(rows) == 2):
         return None
     return above
 
@@ -489,7 +465,7 @@ def _is_comment(row: Row, later: Sequence[Row]) -> bool:
     mark, below = mark_of(row), later[0]
     if not mark or len(row) != len(below):
         return bool(mark)
-    numbers = mark == "#" and set(_kinds(below)) != {_TEXT}
+    numbers = mark == "#" and set(kinds_of(below)) != {TEXT}
     doubled = mark_of(below) == mark and (mark == "#" or (len(later) > 1 and _is_comment(below, later[1:])))
     return doubled or (numbers and number_in(row[0].lstrip("# ")) is None)
 
@@ -497,50 +473,18 @@ def _is_comment(row: Row, later: Sequence[Row]) -> bool:
 def _is_title(row: Row, later: Sequence[Row]) -> bool:
     """Whether a row holds one text alone, above two or more names and their rows."""
     if (
-        not re.fullmatch(f"{_TEXT}({_BLANK}{_BLANK}+)?", _kinds(row))
+        not re.fullmatch(f"{TEXT}({BLANK}{BLANK}+)?", kinds_of(row))
         or len(later) < 2
         or len(later[0]) == len(later[-1]) == 1
     ):
         return False
-    below = _kinds(later[0]).replace(_BLANK, "")
-    return _is_title(later[0], later[1:]) or (len(below) > 1 and set(below) == {_TEXT})
-
-
-def _names_in_comment(row: Row, first: Row, width: int) -> list[str] | None:
-    """Names of columns in the line behind # right above a table of numbers, as NumPy writes them."""
-    if not row or not row[0].lstrip().startswith("#") or set(_kinds(first)) == {_TEXT}:
-        return None
-    cells = [cell.strip() for cell in row]
-    cells = cells[1:] if cells[0] == "#" and len(cells) == width + 1 else [cells[0].lstrip("# "), *cells[1:]]
-    return _numbered(cells) if _kinds(cells) == width * _TEXT else None
-
-
-def _numbered(cells: list[str]) -> list[str]:
-    """Names of columns, later ones of the same name with a number."""
-    earlier = [cells[:i].count(name) for i, name in enumerate(cells)]
-    return [f"{name}.{k + 1}" if k else name for name, k in zip(cells, earlier, strict=True)]
-
-
-def _without_units(body: list[Row], guessed: list[str]) -> list[Row]:
-    """The rows without the first, if it holds texts alone where all later rows hold numbers."""
-    ids = next((i for i, row in enumerate(body[:3]) if row and all(map(_IMPORT_ID.match, row))), None)
-    if ids is not None:
-        guessed.append(f"rows of questions and ImportIds of Qualtrics below the names left out: {ids + 1}")
-        return body[ids + 1 :]
-    filled = list(filter(None, body))
-    if len(filled) < 3 or len(_widths(body)) > 1:
-        return body
-    columns = zip(*map(_kinds, filled), strict=True)
-    over = "".join(kind for kind, *below in columns if _TEXT not in below and _NUMBER in below)
-    if _NUMBER in _kinds(filled[0]) or 2 * over.count(_TEXT) <= len(over):
-        return body
-    guessed.append(f"the row below the names, {listed(list(filter(None, filled[0])), 3)}, is taken for units")
-    return body[body.index(filled[0]) + 1 :]
+    below = kinds_of(later[0]).replace(BLANK, "")
+    return _is_title(later[0], later[1:]) or (len(below) > 1 and set(below) == {TEXT})
 
 
 def _blank_columns(names: Sequence[str] | None, kinds: Sequence[str], width: int) -> frozenset[int]:
     """Columns without a name whose cells are all empty; of a table without names those at its end."""
-    filled = set().union(*(_columns_with(kind, kinds, width) for kind in (_TEXT, _NUMBER, _GAP, "")))
+    filled = set().union(*(_columns_with(kind, kinds, width) for kind in (TEXT, NUMBER, GAP, "")))
     if names is None:
         found = frozenset(range(max(filled, default=-1) + 1, width))
     else:
@@ -551,48 +495,3 @@ def _blank_columns(names: Sequence[str] | None, kinds: Sequence[str], width: int
 def _columns_with(kind: str, kinds: Sequence[str], width: int) -> frozenset[int]:
     """Columns with a cell of this kind among the first ones."""
     return frozenset(j for j in range(width) if any(row[j : j + 1] == kind for row in kinds))
-
-
-def _is_names(cells: Row, body: Sequence[Row], layout: Layout) -> bool:
-    """Whether the first row holds names of columns."""
-    kinds, values = _kinds(cells), list(map(number_in, cells))
-    if re.fullmatch(f"{_TEXT}|[{_TEXT}{_BLANK}]+{_TEXT}{_BLANK}*", kinds):  # a text alone, or one beyond the first cell
-        return True
-    unnamed = len(cells) > 1 and is_id_name(cells[0].strip())
-    short = len(body) > 1 and _widths(body) == {len(cells) + 1}
-    grid = is_grid(values[unnamed:])
-    if grid and (unnamed or short):
-        return True
-    if layout.records is not None or not any((_TEXT in kinds, unnamed, grid)):
-        return False
-    raise InputError(
-        f"{layout.path}: expected a first row that is clearly names or clearly data; got "
-        f"{listed(list(map(quote, cells)))}; pass header=True if these are column names, header=False if they are "
-        "data, skip_rows= if rows stand above the "
-        f"table{_times_advice(values[1:])}"
-    )
-
-
-def _last_digit(grid: np.ndarray) -> float:
-    """The unit of the last digit that numbers are written with; 0 where there are more than six."""
-    return next((10.0**-d for d in range(7) if np.allclose(grid, np.round(grid, d), rtol=0.0, atol=1e-9)), 0.0)
-
-
-def _times_advice(values: Sequence[float | None]) -> str:
-    rise = len(values) > 1 and bool((np.diff(np.array(values, dtype=np.float64)) > 0.0).all())
-    return ", kind='curves' if these are the times of curves" if rise else ""
-
-
-def is_grid(values: Sequence[float | None] | np.ndarray) -> bool:
-    """Whether numbers could be the names of columns: 0, two that follow each other, or an equally spaced grid."""
-    grid = np.array(values, dtype=np.float64)  # None is NaN
-    if len(grid) < 3:
-        return bool(np.array_equal(grid, (grid[0] if len(grid) > 1 else 0.0) + np.arange(len(grid))))
-    with np.errstate(invalid="ignore", over="ignore"):  # of two infinities in a row, and of roundings of large numbers
-        steps = np.diff(grid)
-        many = len(grid) >= _MIN_GRID
-        steps = -steps if many and steps[0] < 0.0 else steps
-        mean = float(steps.mean())
-        unit = _last_digit(grid)
-        rounding = 1.001 * unit if many and 2.0 * unit <= mean else 0.0  # half of the last digit at each end
-        return bool(np.all(steps > 0) and np.allclose(steps, mean, rtol=1e-2 if many else 1e-6, atol=rounding))

@@ -29,7 +29,8 @@ from rkhs.data.formats import (
     has_columns,
     is_text_table,
 )
-from rkhs.data.layout import LAYOUT, find_layout
+from rkhs.data.layout import LAYOUT, find_layout as find_layout
+from rkhs.data.matrices import read_pairs, refuse_half
 from rkhs.data.molecule_files import N_BITS, RADIUS, OnError, SmilesRows, molecules, read_sdf, smi_chunks
 from rkhs.data.spectra_files import read_tags
 from rkhs.data.tables import Column, Columns, located, text_chunks, typed
@@ -193,12 +194,34 @@ def read_parts(file: Path, extension: str, options: Options, rows: int | None = 
     elif extension in (".npy", ".npz"):
         X = read_array(file, options.key, options.columns, options.drop_columns)
         yield as_gram(Dataset(X, "vectors", None, None, source), options.gram)
+    elif rows is not None or not is_text_table(file):
+        yield from _numbers(file, options, rows)
     else:
-        known: bool | None = None
-        for part in open_columns(file, options, rows=rows):
-            data = part.numbers(options.columns, options.drop_columns, options.index_column, known)
-            known = data.row_names is not None
-            yield as_gram(data, options.gram)
+        try:
+            whole = [*_numbers(file, options, rows)]
+        except InputError as error:
+            whole = [] if extension == ".xlsx" else _of_pairs(file, options, error)
+            if not whole:
+                raise
+        yield from whole
+
+
+def _numbers(file: Path, options: Options, rows: int | None) -> Iterator[Dataset]:
+    """Numbers of a table, some rows at a time."""
+    known: bool | None = None
+    for part in open_columns(file, options, rows=rows):
+        data = part.numbers(options.columns, options.drop_columns, options.index_column, known)
+        known = data.row_names is not None
+        yield as_gram(data, options.gram)
+
+
+def _of_pairs(file: Path, options: Options, error: InputError) -> list[Dataset]:
+    """A Gram matrix from one half of it; none of a file with no such half, which is refused where none is asked for."""
+    if options.gram is not True:
+        refuse_half(file, options.encoding, error)
+        return []
+    found = read_pairs(file, options.encoding)
+    return [] if found is None else [as_gram(found, True)]
 
 
 def _smiles(file: Path, extension: str, options: Options, rows: int | None) -> Iterator[SmilesRows]:

@@ -24,6 +24,7 @@ from rkhs.data.text import (
     BOTH_MARKS,
     GAPS,
     MIXED,
+    OF_TEXTS,
     SPACES,
     WEAK,
     Doubtful,
@@ -31,6 +32,7 @@ from rkhs.data.text import (
     Measurements,
     Mendable,
     MixedCells,
+    Note,
     are_smiles,
     beyond_range,
     grouped_advice,
@@ -41,7 +43,9 @@ from rkhs.data.text import (
     is_id_name,
     is_measurement,
     measurements,
+    names_rows,
     number_in,
+    several_numbers,
     unescape_formula,
     ungrouped,
     with_unit,
@@ -53,12 +57,7 @@ _FILLED = (
     "; a model fills them from the nearest rows: where a word stands for a number, write it in the file; missing=[...] "
     "names words for gaps"
 )
-_OF_TEXTS = (
-    "; index_column= is for row names, smiles_column= for molecules, delimiter= if the cells were not split, "
-    "decimal=',' for decimal commas"
-)
-_FEW_COLUMNS = 2  # of which a warning each is no flood
-_MOST_LISTED = 6  # odd texts that a message names, ready to copy
+_FEW_COLUMNS, _MOST_LISTED = 2, 6  # of which a warning each is no flood; odd texts that a message names to copy
 Column = np.ndarray  # numbers with NaN for gaps, or an array of objects: texts, and None for gaps
 
 
@@ -141,16 +140,20 @@ class Columns:
         """The decimal mark, and the cells that stand for nothing."""
         return (".", ()) if self.layout is None else (self.layout.decimal, self.layout.missing)
 
+    @property
+    def _marks(self) -> tuple[str, str | None]:
+        """The decimal mark, and that between thousands."""
+        return self._spelling[0], None if self.layout is None else self.layout.thousands
+
     def with_unit(self, cells: Sequence[str | None]) -> tuple[list[float], str] | None:
         """Numbers and the unit that cells of this file have in common."""
-        return with_unit(cells, self._spelling[0], None if self.layout is None else self.layout.thousands)
+        return with_unit(cells, *self._marks)
 
     def measured(self, position: int) -> Measurements | None:
         """Numbers with a unit and the few other cells of a column, where other arguments are needed to read it."""
-        cells, thousands = self.cells[position], None if self.layout is None else self.layout.thousands
+        cells = self.cells[position]
         texts = [cell for cell in cells.tolist() if cell is not None] if cells.dtype == object else []
-        commas = self.layout is not None and self.layout.delimiter != ","
-        found = measurements(texts, self._spelling[0], thousands, commas=commas)
+        found = measurements(texts, *self._marks, commas=self.layout is not None and self.layout.delimiter != ",")
         return found if found is not None and (found.others or found.marks) else None
 
     def refuse_few_words(self, position: int) -> None:
@@ -158,14 +161,21 @@ class Columns:
         if (found := self.measured(position)) is not None:
             raise FewWords(self.source, self.names[position] if self.names else column_label(None, position), found)
 
+    def read_several(self, positions: Sequence[int]) -> None:
+        """Read cells of several numbers among many of one, and note it."""
+        for j in (j for j in positions if self.cells[j].dtype == object):
+            for what, cells in several_numbers(self.cells[j].tolist(), *self._marks):
+                warn(Note(f"{self.source}: {column_label(self.names, j)}: {what}"))
+                self.cells[j] = typed(cells, *self._spelling)
+
     def drop_units(self, positions: Sequence[int]) -> None:
         """Read columns of numbers that all have one unit as numbers, and warn of it."""
         for j in positions:
             found = self.with_unit(self.cells[j].tolist()) if self.cells[j].dtype == object else None
             if found is not None and not are_dates([*filter(None, self.cells[j].tolist())]):  # as 0100 UTC is
                 self.cells[j] = np.array(found[0])
-                label = column_label(self.names, j)
-                warn(f"{self.source}: {label} is read as numbers in {found[1]!r}, the unit of all its cells")
+                what = f"{column_label(self.names, j)} is read as numbers in {found[1]!r}"
+                warn(f"{self.source}: {what}, the unit of all its cells")
 
     def warn_of_left_out(self, positions: Iterable[int], missing: Iterable[str] | None) -> None:
         """Warn of bounds that are gaps by name, among values to be predicted."""
@@ -212,13 +222,13 @@ class Columns:
                 f"{self.source}: expected the first column to be all numbers or all names; got both, "
                 f"{self.cell(numeric.index(True), 0)}; correct it, or pass index_column=0 if they are names"
             )
-        return could and len(set(texts)) == len(texts) and _names_rows(texts, titled) if known is None else known
+        return could and len(set(texts)) == len(texts) and names_rows(texts, titled) if known is None else known
 
     def names_first(self) -> bool:
         """Whether the first column is one of row names; a warning where it would be if none of its texts repeated."""
         texts: list[Any] = self.cells[0].tolist() if self.cells[0].dtype == object else [None]
         titled = self.names is not None and is_id_name(self.names[0])
-        if None in texts or len(set(texts)) == len(texts) or not _names_rows(texts, titled):
+        if None in texts or len(set(texts)) == len(texts) or not names_rows(texts, titled):
             return self.holds_names(required=False)
         name, repeated = self.names[0] if self.names else 0, Counter(texts).most_common(1)[0][0]
         warn(
@@ -311,10 +321,11 @@ class Columns:
             found = day_numbers(texts)
         except InputError as error:
             raise InputError(f"{self.source}: {column_label(self.names, position)}: {error}") from error
-        if found is not None:
-            self._warn_of_spellings(texts, found, position)
-        number = {} if found is None else dict(zip(texts, map(Day, found), strict=True))
-        return None if found is None else np.array([number.get(cell) for cell in cells], dtype=object)
+        if found is None:
+            return None
+        self._warn_of_spellings(texts, found, position)
+        number = dict(zip(texts, map(Day, found), strict=True))
+        return np.array([number.get(cell) for cell in cells], dtype=object)
 
     def _warn_of_spellings(self, texts: Sequence[str], days: Sequence[float], position: int) -> None:
         """Say how dates in several spellings are read."""
@@ -385,8 +396,8 @@ class Columns:
         advice = f"{_of_odd_cells(odd)}, {MIXED}" if nearly else MIXED
         empty = self._counted_gaps(gaps)
         also = f", and gaps in {listed(empty, 10)}" if empty else ""
-        texts = _OF_TEXTS if others else ""
-        names: Sequence[str | int] = self.names or range(self.width)
+        texts = OF_TEXTS if others else ""
+        names: Any = self.names or range(self.width)
         raise MixedCells(
             f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}{units}",
             f"{advice}, or leave columns out with drop_columns=[...]{texts}",
@@ -468,12 +479,6 @@ def _refusal(what: str, advice: str, *, mixed: bool) -> InputError:
     return MixedCells(what, advice) if mixed else InputError(f"{what}; {advice}")
 
 
-def _names_rows(texts: list[str], titled: bool) -> bool:
-    """Whether texts hardly repeat and are no SMILES, and no measurements unless their title is one of names."""
-    measured = not titled and any(map(is_measurement, texts))
-    return len(texts) < 2 * len(set(texts)) and not measured and not are_smiles(texts)
-
-
 def located(raw: Sequence[tuple[Any, str]], names: Sequence[str] | None, width: int) -> set[int]:
     """Positions of columns that are named by these arguments."""
     return {locate(name, names, width, argument) for name, argument in raw if name is not None}
@@ -548,7 +553,7 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
         above = layout.split(handle)
         for _ in range(layout.skip):
             next(above)
-        source = uncommented(handle, (layout.comment, layout.records), layout.is_comment)
+        source = uncommented(handle, (layout.comment, layout.records, *layout.foot), layout.is_comment)
         try:
             found = _strictly(lambda: pandas.read_csv(source, chunksize=rows, **options, **exact))
             parts = iter([found] if rows is None else found)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rkhs._core.errors import InputError, quote, warn
 
 MIXED = "keep texts and gaps with read_mixed and kernel='mixed_table'"
+OF_TEXTS = (
+    "; index_column= is for row names, smiles_column= for molecules, delimiter= if the cells were not split, "
+    "decimal=',' for decimal commas"
+)
 MISSING = frozenset(
     {"", "na", "n/a", "nan", "null", "none", "?", "<na>", "#n/a", "#na", "\\n", "nat", "-nan", "1.#qnan", "-1.#qnan"}
     | {"1.#ind", "-1.#ind", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!", "n.a.", "#n/a n/a"}
@@ -37,6 +41,7 @@ _VALUE = re.compile(
     r"[-+]?(?!0\d)\d+(?:[.,]\d+)?|[^\d\s]{0,6}\s*[-+]?\d+[.,]\d+\D*"
 )
 _SIGN = r"[^\s\d_+\-\u2212\u2013\u2014\u00b1<>=\u2264\u2265~\u2248()\[\]{}'’\".,:;/\\|&*#!?@^]"  # of a unit: $, °, ㎡
+_PLUS = re.compile(r"(\d+(?:[.,]\d+)?)\s*\+\s*\d+(?:[.,]\d+)?((?:\s*[^\W\d_+].*)?)")
 _CODE = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?:/\d{4})?-[\dKk]\d?")  # numbers of persons and firms, as 123.456.789-09
 # A number and its unit: kg, %, m2, l/100km.
 _WITH_UNIT = re.compile(
@@ -156,6 +161,44 @@ def number_in(text: str, decimal: str = ".") -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def first_number(text: str, decimal: str) -> str | None:
+    """The first of two numbers with a plus between them, and the unit behind, as in 38+11 m²; None of other cells."""
+    found = _PLUS.fullmatch(text.strip())
+    return None if found is None or number_in(found[1], decimal) is None else f"{found[1]}{found[2]}"
+
+
+def mean_number(text: str, decimal: str) -> str | None:
+    """The mean of several numbers with semicolons between them, as measured ones are repeated; None of other cells."""
+    found = [number_in(part, decimal) for part in text.split(";")]
+    if len(found) < 2 or not all(one is not None and math.isfinite(one) for one in found):
+        return None
+    return f"{sum(filter(None, found)) / len(found):.12g}".replace(".", decimal)
+
+
+def several_numbers(
+    cells: list[str | None], decimal: str, thousands: str | None
+) -> Iterator[tuple[str, list[str | None]]]:
+    """How cells of several numbers among many of one are read, and all cells as they are read."""
+    known = [*filter(None, cells)]
+    for read, how in ((first_number, "the first of their numbers alone"), (mean_number, "the mean of their numbers")):
+        texts: dict[str | None, str] = {cell: text for cell in known if (text := read(cell, decimal))}
+        others = [cell for cell in known if cell not in texts]
+        if texts and 2 * len(others) > len(known) and _are_numbers(others, decimal, thousands):
+            first, count = next(iter(texts.items())), len(known) - len(others)
+            of = "1 cell is" if count == 1 else f"{count} cells are"
+            yield (
+                f"{of} read by {how}, such as {quote(first[0])} as {quote(first[1])}",
+                [texts.get(c, c) for c in cells],
+            )
+
+
+def _are_numbers(cells: list[str], decimal: str, thousands: str | None) -> bool:
+    """Whether most cells are numbers, with a unit or without one, or bounds of numbers."""
+    alone = (number_in(cell, decimal) is not None or is_bound(cell) for cell in cells)
+    count = sum(one or _measured(cell, decimal, thousands) is not None for cell, one in zip(cells, alone, strict=True))
+    return count >= MOST * len(cells)
 
 
 def is_gap(text: str | None) -> bool:
@@ -344,6 +387,12 @@ def beyond_range(texts: Iterable[str]) -> str:
     return (
         f"; {quote(limit)} stands for a value beyond a limit: it is filled as if it were not, and too near the others"
     )
+
+
+def names_rows(texts: list[str], titled: bool) -> bool:
+    """Whether texts hardly repeat and are no SMILES, and no measurements unless their title is one of names."""
+    measured = not titled and any(map(is_measurement, texts))
+    return len(texts) < 2 * len(set(texts)) and not measured and not are_smiles(texts)
 
 
 def is_id_name(name: str) -> bool:

@@ -206,17 +206,26 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         return -self._each(X, lambda new: self.model_.scores(new).numpy(), diag)
 
     def p_values(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
-        """How like the training items each item is, shape (m,), between ``1 / (n + 1)`` and 1; see the class."""
+        """How like the training items each item is, shape (m,), between ``1 / (n + 1)`` and 1; see the class.
+
+        An item that equals a training item is at most as strange as this one: its p is at least ``2 / (n + 1)``.
+        """
         return self._judged(X, diag=diag)[0]
 
-    def _judged(self, X: Any, *, diag: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """:meth:`p_values` and posterior variances of items, shape (m,) each, in one pass."""
+    def _judged(self, X: Any, *, diag: ArrayLike | None = None, among: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """:meth:`p_values` and posterior variances of items, shape (m,) each, in one pass; ``among``: of all the rows.
+
+        The p of one of the n training rows is its rank among these, at least ``1 / n``, not that of a new row.
+        """
 
         def judge(new: NewItems) -> tuple[np.ndarray, ...]:
             assert new.known is not None
             return self.model_.p_values(new), self.model_.scores(new).numpy(), new.known.numpy()
 
         found, variances, known = self._each(X, judge, diag)
+        n = len(self.train_diag_)
+        if among:
+            return np.where(known, (np.round(found * (n + 1)) - 1.0) / n, found), variances
         joint = JointItems.of(self, [self._kernel_for(X)])
         if joint is None:
             return found, variances

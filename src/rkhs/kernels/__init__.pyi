@@ -22,7 +22,7 @@ from rkhs.kernels.objects.molecules import MoleculeKernel as MoleculeKernel, Mol
 from rkhs.kernels.objects.series import ShiftInvariant as ShiftInvariant
 from rkhs.kernels.objects.sets import MeanEmbedding as MeanEmbedding
 from rkhs.kernels.objects.spectra import ProbabilityProduct as ProbabilityProduct
-from rkhs.kernels.objects.strings import Mismatch as Mismatch, Spectrum as Spectrum
+from rkhs.kernels.objects.strings import Mismatch as Mismatch, Positions as Positions, Spectrum as Spectrum
 from rkhs.kernels.objects.warping import DynamicTimeWarping as DynamicTimeWarping, GlobalAlignment as GlobalAlignment
 from rkhs.kernels.operator_valued import (
     OperatorKernel as OperatorKernel,

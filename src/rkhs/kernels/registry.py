@@ -34,6 +34,7 @@ _BY_NAME = ByName(
     shortest_path="ShortestPath",
     sp="ShortestPath",
     spectrum="Spectrum",
+    positions="Positions",
     mass_spectrum=lambda: kernels.Normalized(kernels.ProbabilityProduct()),
     mismatch="Mismatch",
     shift_invariant="ShiftInvariant",
@@ -61,7 +62,7 @@ def kernel_from_name(name: str) -> Kernel:
     name : str
         "gaussian" or "rbf", "laplacian", "matern", "linear", "cosine", "polynomial" or "poly", "arccosine", "ntk",
         "tanimoto", "minmax", "mean_embedding", "mixed_table", "functional_gaussian", "functional_laplacian",
-        "weisfeiler_lehman" or "wl", "shortest_path" or "sp", "spectrum", "mass_spectrum",
+        "weisfeiler_lehman" or "wl", "shortest_path" or "sp", "spectrum", "positions", "mass_spectrum",
         "mismatch", "shift_invariant" or "sink", "global_alignment" or "gak", "dynamic_time_warping" or "dtw",
         "molecules", "molecule_tanimoto", "precomputed".
 

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import rkhs
 from rkhs._core.errors import InputError
-from rkhs.kernels import Kernel, Mismatch, Spectrum
+from rkhs.kernels import GaussianOf, Kernel, Mismatch, Positions, Spectrum
 from rkhs.kernels.objects import strings as strings_module
 
 
@@ -36,6 +36,14 @@ def mismatch(k: int, m: int, letters: str) -> Callable[[str], Counter]:
     return count
 
 
+def positions(k: int) -> Callable[[str], Counter]:
+    def count(text: str) -> Counter:
+        parts = [*windows(text, k)]
+        return Counter([*enumerate(parts), *((i - len(text), part) for i, part in enumerate(parts))])
+
+    return count
+
+
 def gram(count: Callable[[str], Counter], X: list[str], Y: list[str]) -> np.ndarray:
     return np.array([[sum(a[s] * b[s] for s in a) for b in map(count, Y)] for a in map(count, X)], dtype=float)
 
@@ -49,6 +57,8 @@ CASES: list[Any] = [  # kernel, its count, letters
     (Spectrum(3, normalize=False), spectrum(3), "aäß∑🙂"),
     (Spectrum(1, "dna", normalize=False), spectrum(1), "ACGT"),
     (Spectrum(6, "protein", normalize=False), spectrum(6), "ACDEFGHIKLMNPQRSTVWY"),
+    (Positions(normalize=False), positions(1), "aäß∑🙂"),
+    (Positions(2, "dna", normalize=False), positions(2), "ACGT"),
     (Mismatch(3, 1, "abc", normalize=False), mismatch(3, 1, "abc"), "abc"),
     pytest.param(Mismatch(4, 2, "dna", normalize=False), mismatch(4, 2, "ACGT"), "ACGT", marks=pytest.mark.slow),
     (Mismatch(3, 0, "ab", normalize=False), mismatch(3, 0, "ab"), "ab"),
@@ -141,3 +151,17 @@ def test_bad_input_is_named(kernel: Kernel, X: object, message: str) -> None:
 def test_unknown_letters_are_skipped_only_where_they_are_few(text: str, advice: str) -> None:
     with pytest.raises(InputError, match=advice):
         Mismatch(5, 1)([text])
+
+
+def test_places_with_unknown_letters_are_left_out() -> None:
+    kernel = Positions(alphabet="dna", unknown="skip", normalize=False)
+    np.testing.assert_array_equal(kernel(["ACNT", "ACGT"]), [[6.0, 6.0], [6.0, 8.0]])
+
+
+def test_the_bandwidth_of_places_is_chosen_with_the_regulariser() -> None:
+    """By multiples of the median, as that of any kernel with one."""
+    X = texts(30, "ab")
+    found = GaussianOf(Positions(), "0.25*median").resolve(X)
+    assert found.gamma == GaussianOf(Positions()).resolve(X).gamma / 4
+    model = rkhs.OperatorKernelRegressorCV(kernel=GaussianOf(Positions())).fit(X, np.arange(30.0))
+    assert isinstance(model.kernel_.kernel, GaussianOf)

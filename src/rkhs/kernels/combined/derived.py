@@ -15,6 +15,7 @@ from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Derived, Kernel, Mapped
 from rkhs.kernels.vectors.distances import median_bandwidth
 from rkhs.kernels.vectors.dot_product import Linear
+from rkhs.kernels.vectors.stationary import read_rule
 
 
 def _is_normal(d: Tensor) -> Tensor:
@@ -97,7 +98,7 @@ class GaussianOf(Derived):
         With :class:`Tanimoto` this is the Tanimoto-Gaussian kernel ``exp(-2 gamma (1 - T))``.
     gamma : float or "median", default="median"
         Inverse squared distance; ``"median"``: one over the median squared distance of all ordered pairs of training
-        items (weighted by the sample weights if there are any).
+        items (weighted by the sample weights if there are any); ``"4*median"``: four times that, and so on.
 
     Notes
     -----
@@ -125,8 +126,10 @@ class GaussianOf(Derived):
         """Resolve the base kernel and turn ``"median"`` into a number."""
         resolved = super().resolve(X, weights)
         assert isinstance(resolved, GaussianOf)
-        if isinstance(self.gamma, str) and self.gamma == "median":
-            gamma = median_bandwidth(_distances(resolved.base, X), weights)
+        if isinstance(self.gamma, str) and self.gamma.endswith("median"):
+            gamma = read_rule(self.gamma, "GaussianOf.gamma")[0] * median_bandwidth(
+                _distances(resolved.base, X), weights
+            )
             _warn_of_cancellation(resolved.base, X, gamma)
             return GaussianOf(resolved.base, gamma)
         check_number(self.gamma, "GaussianOf.gamma", above=0.0, names=("median",))

@@ -218,6 +218,56 @@ class Spectrum(_StringKernel):
 
 
 @dataclass(eq=False, repr=False)
+class Positions(_StringKernel):
+    """Positional kernel: texts are compared by the substrings of length ``k`` that stand at the same places.
+
+    ``K(x, y)`` counts the places, from the start and again from the end, at which the same substring begins in both
+    texts; ``normalize=True`` divides by ``sqrt(K(x, x) K(y, y))``. For texts of one length and ``k=1`` that is one
+    minus the Hamming distance as a share of the length: the inner product of letters coded by zeros and ones.
+
+    Parameters
+    ----------
+    k : int, default=1
+        Length of the substrings, >= 1.
+    alphabet : {"dna", "rna", "protein"}, str or None, default=None
+    normalize : bool, default=True
+    unknown : {"raise", "skip"}, default="raise"
+        As in :class:`Spectrum`.
+
+    Notes
+    -----
+    For aligned sequences, and for peptides, whose ends are anchors. ``GaussianOf(Positions())`` sees letters that act
+    together. O(total length) for the features.
+
+    References
+    ----------
+    Sonnenburg, Ratsch and Rieck (2007), the fixed degree kernel, section 4.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Positions
+    >>> Positions()(["abc", "abd", "cab"])
+    array([[1.        , 0.66666667, 0.        ],
+           [0.66666667, 1.        , 0.        ],
+           [0.        , 0.        , 1.        ]])
+    """
+
+    k: int = 1
+    alphabet: str | None = None
+    normalize: bool = True
+    unknown: str = "raise"
+
+    def _block(self, symbols: _Symbols) -> Counts:
+        starts = symbols.windows(self.k)
+        texts, lengths = symbols.text_of_symbol[starts], np.bincount(symbols.text_of_symbol, minlength=symbols.n)
+        ends = np.cumsum(lengths)[texts]
+        places = np.concatenate([starts - ends + lengths[texts], starts - ends])  # from the start, and from the end < 0
+        letters = _hashed(symbols.symbols[starts + i] for i in range(self.k))
+        hashes = mix(mix(mix(places.astype(np.uint64))) ^ np.tile(letters, 2))  # mixed once, a place is like a letter
+        return count_parts(np.tile(texts, 2), hashes, symbols.n)
+
+
+@dataclass(eq=False, repr=False)
 class Mismatch(_StringKernel):
     """Mismatch kernel: as :class:`Spectrum`, but k-mers match if at most ``m`` of their letters differ.
 
