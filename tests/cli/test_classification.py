@@ -16,6 +16,7 @@ from rkhs.cli.kinds import choose_for_sequences
 from rkhs.cli.main import main
 from rkhs.evaluation import SmoothClassifier, load_classifier
 from rkhs.evaluation.comparison import counting_error
+from tests.cli.commands import printed
 
 RNG = np.random.default_rng(3)
 N = 48
@@ -324,6 +325,49 @@ def test_peptides_are_compared_place_by_place_and_empty_cells_are_left_out(
     assert np.corrcoef(found, np.delete(y[140:], 10))[0, 1] ** 2 > 0.4
     assert main(["novelty", "known.csv", *flags, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["kernel"] == "Positions()"
+
+
+def test_the_classes_choose_how_numbers_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wild values hide what tells the classes, but not from ranks; a flag is obeyed."""
+    rng = np.random.default_rng(0)
+    a, b = np.exp(3.0 * rng.normal(size=(2, 90)))
+    a[:3] = 1e9
+    rows = [f"{a[i]},{b[i]},{'st'[i % 2]},{('no', 'yes')[int(a[i] > 1.0)]}" for i in range(90)]
+    Path("amounts.csv").write_text("\n".join(["a,b,zone,churn", *rows]) + "\n")
+    found = {}
+    for way in ([], ["--set", "columns=filled"]):
+        assert main(["fit", "amounts.csv", "--mixed", *FAST, *way, "--json"]) == 0
+        facts = json.loads(capsys.readouterr().out)
+        found[rkhs.load("m.rkhs").columns] = facts["accuracy"]
+        assert (facts["columns choice"] is None) == bool(way)
+    assert found["filled"] < 0.8 < 0.9 < found["ranked"]
+    assert main(["fit", "amounts.csv", "--mixed", *FAST]) == 0
+    said = capsys.readouterr().out
+    assert "columns: numbers as ranks, chosen by the classes" in said
+    assert "but for the choice of the columns. The accuracy" in said
+    assert "numbers become normal scores of their ranks" in said
+
+
+def test_classes_choose_the_number_of_components(folder: Path) -> None:
+    """Ten components of three columns of eight texts hold half of one of them; a flag is obeyed."""
+    texts = np.random.default_rng(0).integers(8, size=(120, 3))
+    rows = [",".join([*map("k{}".format, one), "xy"[one[2] % 2]]) for one in texts.tolist()]
+    Path("many.csv").write_text("\n".join(["a,b,c,churn", *rows]) + "\n")
+    for flags, count in (([], 20), (["--n-components", "3"], 3)):
+        assert main(["fit", "many.csv", *FAST, *flags]) == 0
+        assert rkhs.load("m.rkhs").codes_.shape[1] == count
+
+
+def test_columns_that_hardly_repeat_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a model hardly predicts, the command without such columns is printed, and runs."""
+    rng = np.random.default_rng(5)
+    rows = [f"{rng.normal()},n{i // 2},{'st'[i % 2]},{'' if i % 2 else 'pq'[rng.integers(2)]}" for i in range(80)]
+    Path("names.csv").write_text("\n".join(["a,who,zone,churn", *rows]) + "\n")
+    assert main(["fit", "names.csv", "--mixed", *FAST]) == 0
+    said = capsys.readouterr().out
+    assert "texts hardly repeat in the rows with a class, 'who' has 40 texts in 40 rows: this command leaves" in said
+    assert main(printed(said)) == 0
+    assert "hardly repeat" not in capsys.readouterr().out
 
 
 def test_the_choice_of_the_width_does_not_flatter_the_accuracy(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from rkhs.cli.main import main
 from rkhs.reports.held_out import outlier_factor
+from tests.cli.commands import printed
 
 
 def test_a_fit_that_predicts_nothing_says_so(tmp_path: Path, monkeypatch, capsys) -> None:
@@ -80,3 +82,28 @@ def test_targets_are_not_centred_where_a_named_kernel_has_no_constant(
     assert json.loads(capsys.readouterr().out)["center"] is False
     assert main(["fit", "all.csv", "--kernel", "linear(offset=mean)", "--predict", "cost", "-o", "m.rkhs"]) == 0
     assert "center" not in capsys.readouterr().out
+
+
+def test_suspicious_rows_have_the_identifier_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Next to SMILES, which none looks up, stands what the file calls the row; the command without such rows runs."""
+    monkeypatch.chdir(tmp_path)
+    smiles = ["C" * (1 + i // 5) + "NOSPF"[i % 5] for i in range(60)]
+    values = [len(one) + (500.0 if i == 7 else 0.1 * (i % 5)) for i, one in enumerate(smiles)]
+    rows = [f"{one},project,V{i:03d},{value}" for i, (one, value) in enumerate(zip(smiles, values, strict=True))]
+    rows.insert(3, "CCC,project,V900,")  # without a value, so that places and rows differ
+    Path("export.csv").write_text("\n".join(["Structure,Group ID,ID,Ki", *rows]) + "\n")
+    words = ["export.csv", "--smiles", "Structure", "--predict", "Ki", "-o", "m.rkhs"]
+    assert main(["fit", *words]) == 0
+    said = capsys.readouterr().out
+    assert re.search(rf"times the median: {smiles[7]} \(\d+, ID V007\); if they are wrong, this command leaves", said)
+    assert printed(said) == ["fit", *words, "--leave-out", "9"]
+    assert main([*printed(said), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["input"]["items"] == 59
+    assert found["suspicious rows"] == []
+    lines = [f'"Street {i}, 2nd floor",{i % 7},{i % 7 + 400 * (i == 8) + i % 3}' for i in range(40)]
+    Path("flats.csv").write_text("\n".join(["address,a,y", *lines]) + "\n")  # names that no list of names can hold
+    assert main(["fit", "flats.csv", "--index-column", "address", "--predict", "y", "-o", "m.rkhs"]) == 0
+    assert printed(capsys.readouterr().out)[-1] == "--robust"

@@ -150,7 +150,7 @@ def test_new_rows_under_other_numbers_are_refused_by_their_names(
     assert main([command, "known.csv", "other.csv"]) == 2
     assert capsys.readouterr().err == (
         "rkhs: error: other.csv lacks 'mass', 'length', 'age', of the columns of the training file; it has '1.5', "
-        "'2.5', '3.5', which the training file had not; correct the names, or the file\n"
+        "'2.5', '3.5', which the model does not read; correct the names, or the file\n"
     )
 
 

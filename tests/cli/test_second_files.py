@@ -121,3 +121,38 @@ def test_a_line_behind_a_hash_names_the_columns_of_labels(run) -> None:
     assert "predicts query name: a (12), b (12)" in out
     assert "gaps of an alignment, - and ., are removed, in 24 sequences" in out
     assert "unknown characters" not in out
+
+
+def test_a_lacking_column_ends_in_the_fit_without_it(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names of the rows are no column of the model; the fit is printed before the model is built, and runs."""
+    titles = ["address", "area", "floor", "zone", "change", "price"]
+    rows = [[f"Street {i}", 20 + i % 9, i % 4, "nsw"[i % 3], i % 5 - 2, 3 * (20 + i % 9) + i % 4] for i in range(30)]
+    lines = [titles, *rows]
+    table("sold.csv", [",".join(map(str, line)) for line in lines])
+    table("new.csv", [",".join(map(str, [*line[:4], *line[6:]])) for line in lines])
+    flags = ["--mixed", "--index-column", "address", "--drop-columns", "floor"]
+    status, errors, _ = run("fit", "sold.csv", *flags, "--predict", "price", "-o", "m.rkhs")
+    assert status == 0, errors
+    with monkeypatch.context() as patch:
+        patch.setattr("rkhs.cli.predict.read_model_file", lambda args: pytest.fail("the model was read"))
+        status, errors, _ = run("predict", "m.rkhs", "new.csv", "-o", "p.csv")
+    assert status == 2
+    assert "new.csv lacks 'change', of the columns of the training file; its column 'address' names the rows" in errors
+    assert "; it has 'floor', which the model does not read" in errors
+    words = printed(errors)
+    assert words == ["fit", "sold.csv", *flags[:3], "--predict", "price", "-o", "m.rkhs", flags[3], "floor,change"]
+    assert run(*words)[0] == 0
+    assert run("predict", "m.rkhs", "new.csv", "-o", "p.csv")[0] == 0
+
+
+def test_a_file_of_numbers_that_lacks_a_column_ends_in_the_fit_too(run) -> None:
+    rows = [[i % 7, i % 4, i % 5 - 2, 3 * (i % 7) + i % 4] for i in range(30)]
+    table("a.csv", ["a,b,c,y", *(",".join(map(str, row)) for row in rows)])
+    table("new.csv", ["a,b", *(",".join(map(str, row[:2])) for row in rows)])
+    table("other.csv", ["a,q", *(",".join(map(str, row[:2])) for row in rows)])
+    assert run("fit", "a.csv", "--predict", "y", "-o", "m.rkhs")[0] == 0
+    _, errors, _ = run("predict", "m.rkhs", "new.csv", "-o", "p.csv")
+    assert printed(errors) == ["fit", "a.csv", "--predict", "y", "-o", "m.rkhs", "--drop-columns", "c"]
+    _, errors, _ = run("predict", "m.rkhs", "other.csv", "-o", "p.csv")  # of which most columns are others
+    assert "it has 'q', which the model does not read; correct the names" in errors
+    assert "\n\n  rkhs" not in errors

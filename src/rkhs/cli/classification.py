@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rkhs import estimators, evaluation
+from rkhs import estimators, evaluation, features
 from rkhs._core.errors import InputError
 from rkhs.cli.build import FEW_ROWS, SHARED, build_estimator, choose_for_sequences, chose_kernel
-from rkhs.cli.columns import column_sentences
+from rkhs.cli.columns import column_sentences, rare_texts_hint
 from rkhs.cli.inputs import named_columns, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.summaries import little_sentence, print_result
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _COMPONENTS, _FOLDS, _REPEATS = 10, 5, 5
 _MOST_COMPONENTS = 40  # of sequences
+_MORE_COMPONENTS = (20, 40)  # of a table, compared by its classes
+_READ = {"filled": "standardised", "ranked": "as ranks"}
 _MOST_CLASSES = 50
 _FEW_LABELS = 50  # below which their number is a part of the message
 
@@ -79,6 +81,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
     with user_errors():
         defaults, chosen = _defaults(args, data, known, classes)
         estimator = build_estimator(args, data, defaults=defaults)
+        of_columns = _choose_columns(args, estimator, data, known, classes)
         codes = estimator.fit(data.items).codes_
         together = _kept_together(args, estimator, data, y)
         few = chosen is not None and len(classes) <= FEW_ROWS
@@ -91,6 +94,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
         "predicts": str(name),
         "components": codes.shape[1],
         "kernel choice": chosen,
+        "columns choice": of_columns,
         "kernel chosen in each part": few,
         "classes": dict(counts),
         "classes dropped": dict(Counter(value for value in given.tolist() if value not in {*counts, None})),
@@ -103,7 +107,8 @@ def fit_classifier(args: argparse.Namespace) -> None:
     }
     kept = score | {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)
-    print_result(args, facts, [*_summary(facts), *facts["columns"]["notes"], f"model: {args.output}"])
+    hint = rare_texts_hint(args, data, known)
+    print_result(args, facts, [*_summary(facts, hint), *facts["columns"]["notes"], f"model: {args.output}"])
 
 
 def _defaults(
@@ -116,6 +121,44 @@ def _defaults(
     kernel, sentence = choose_for_sequences(data.items[known], classes)
     count = max(_COMPONENTS, min(_MOST_COMPONENTS, data.n_samples // 4))
     return {"n_components": count, "kernel": kernel}, sentence
+
+
+def _choose_columns(
+    args: argparse.Namespace,
+    estimator: estimators.KernelEstimator,
+    data: Dataset,
+    known: np.ndarray,
+    classes: np.ndarray,
+) -> str | None:
+    """Set how numbers of a table are read, and the number of components, where no flag does; say how."""
+    asked = {text.partition("=")[0] for text in args.set or ()}
+    if getattr(estimator, "columns", None) != "filled" or "columns" in asked:
+        return None
+    free = args.n_components is None and "n_components" not in asked
+    errors = _errors_by_columns(data, known, classes, data.n_samples // 4 if free else 0)
+    columns, count = min(errors, key=lambda one: errors[one])
+    estimator.set_params(columns=columns, **({"n_components": count} if count > _COMPONENTS else {}))
+    return (
+        f"numbers {_READ[columns]}, chosen by the classes, as is the number of components; leave-one-out errors of "
+        "principal components (1: the shares alone): "
+        + ", ".join(f"{count} {_READ[columns]} {error:.3f}" for (columns, count), error in errors.items())
+    )
+
+
+def _errors_by_columns(
+    data: Dataset, known: np.ndarray, classes: np.ndarray, most: int
+) -> dict[tuple[str, int], float]:
+    """Leave-one-out errors of classes by principal components, by how numbers are read and how many there are."""
+    errors: dict[tuple[str, int], float] = {}
+    for columns, table in (("filled", features.FilledTable()), ("ranked", features.FilledTable(numbers="ranks"))):
+        with quiet():  # the fit reads the rows again
+            X = table.fit(data.X).transform(data.X)
+        X = (X @ np.linalg.eigh(np.cov(X.T).reshape(X.shape[1], -1))[1][:, ::-1])[known]
+        counts = [count for count in _MORE_COMPONENTS if count <= min(X.shape[1], most)]
+        for count in (_COMPONENTS, *counts):
+            head = evaluation.SmoothClassifier().fit(X[:, :count], classes)
+            errors[columns, count] = head.leave_one_out_error_
+    return errors
 
 
 def _of_widths(
@@ -210,28 +253,35 @@ def _cross_validated(
     }
 
 
-def _summary(facts: dict[str, Any]) -> list[str]:
+def _choices(facts: dict[str, Any]) -> tuple[list[str], str]:
+    """Say what the classes chose, and that codes depend on them by that alone."""
+    chosen = {name: facts[f"{name} choice"] for name in ("kernel", "columns") if facts[f"{name} choice"]}
+    but = "".join(f" but for the choice of the {name}" for name in chosen)
+    but += ", which every part repeats without its rows" * facts["kernel chosen in each part"]
+    return [f"{name}: {how}" for name, how in chosen.items()], but
+
+
+def _summary(facts: dict[str, Any], hint: str) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
     counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
     n = facts["input"]["items"]
     dropped = [f"{label} ({count})" for label, count in facts["classes dropped"].items()]
     gaps, folds = facts["rows without a class"], facts["folds"]
     why = f"the rarest class has {folds} rows" if folds in counts.values() else f"there are {folds} groups"
-    but = " but for the choice of the kernel" * bool(facts["kernel choice"])
-    but += ", which every part repeats without its rows" * facts["kernel chosen in each part"]
+    choices, but = _choices(facts)
     labelled = sum(counts.values())
     rests = f" on {labelled} labels" if labelled < _FEW_LABELS else ""
     hardly = facts["accuracy"] - facts["standard error"] <= facts["accuracy of the most common class"]
     measured = f"It was measured on {folds} folds, because {why}; "
     return [
         f"{facts['class']}: {n} items, codes of {facts['components']} components ({facts['seconds']:.1f} s)",
-        *([f"kernel: {facts['kernel choice']}"] if facts["kernel choice"] else []),
+        *choices,
         f"predicts {name}: {counts_text}"
         + (f"; {gaps} of {n} rows have no class, rkhs predict finds theirs" if gaps else ""),
         f"cross-validated accuracy{rests}: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
         f"{folds} parts, {_REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
-        *([little_sentence("the most common class")] if hardly else []),
+        *([little_sentence("the most common class") + hint] if hardly else []),
         *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
         *([f"{measured}the model has them all."] if folds < _FOLDS else []),
         f"Codes were made from all rows, without {name}{but}. The accuracy is for rows like those whose {name} is "

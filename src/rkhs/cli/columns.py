@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from rkhs import estimators, kernels
-from rkhs._core.errors import InputError, warn
+from rkhs._core.errors import InputError, quote, warn
+from rkhs.cli.options import as_command, mended
 from rkhs.cli.rows import PER_MILLION, PER_MILLION_WORDS, row_labels, written
 from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags, quoted_cells
@@ -128,8 +129,9 @@ def _sees_units(kernel: Any) -> bool:
 
 def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> list[str]:
     """What is to know of the columns of a table: their scales, and those that say nothing of an item."""
-    if getattr(estimator, "columns", "raw") == "filled" and data.kind == "table":
-        return [_filling_sentence(data), *column_notes(data)]
+    read = getattr(estimator, "columns", "raw")
+    if read in ("filled", "ranked") and data.kind == "table":
+        return [_filling_sentence(data, read), *column_notes(data)]
     if not _in_memory(data):
         return column_notes(data)  # the kernel of mixed tables divides each column by its own spread
     names = titles_of(data)
@@ -149,14 +151,15 @@ def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> li
     return notes + column_notes(data)
 
 
-def _filling_sentence(data: Dataset) -> str:
+def _filling_sentence(data: Dataset, read: str) -> str:
     texts = _most_texts_first(data)
     gaps = sum(cell is None for cell in data.X.ravel().tolist())
     cells = "1 empty cell is" if gaps == 1 else f"{gaps} empty cells are"
     changes = [f"{cells} filled from the nearest rows"] if gaps else []
     changes += [f"texts become columns of zeros and ones ({few(texts)})"] if texts else []
+    units = "all are standardised" if read == "filled" else "numbers become normal scores of their ranks"
     return (
-        f"columns: {', '.join([*changes, 'all are standardised'])}; decoding gives cells of the table. "
+        f"columns: {', '.join([*changes, units])}; decoding gives cells of the table. "
         "--kernel mixed_table compares rows as they are"
     )
 
@@ -166,6 +169,18 @@ def _most_texts_first(data: Dataset) -> list[str]:
     different = {name: {*filter(_is_text, cells)} for name, cells in zip(titles_of(data), data.X.T, strict=True)}
     counts = sorted(((len(texts), name) for name, texts in different.items()), key=lambda pair: -pair[0])
     return [f"{name} with {count}" if count > _MANY_CLASSES else name for count, name in counts if count]
+
+
+def rare_texts_hint(args: argparse.Namespace, data: Dataset, known: np.ndarray) -> str:
+    """Name columns most of whose texts stand in one row of those with a class, and print the command without them."""
+    cells = zip(titles_of(data), data.X[known].T.tolist(), strict=True) if data.kind == "table" else ()
+    texts = {name: [*filter(_is_text, some)] for name, some in cells}
+    rare = [name for name, some in texts.items() if 0 < len(some) < 2 * len(set(some))]
+    if not rare or len(rare) == len(texts) or args.columns is not None:
+        return ""
+    counts = listed([f"{quote(name)} has {len(set(texts[name]))} texts in {len(texts[name])} rows" for name in rare])
+    command = as_command(mended(args, {"drop_columns": rare}).words)
+    return f"; texts hardly repeat in the rows with a class, {counts}: this command leaves them out:{command}\n"
 
 
 def _is_text(cell: Any) -> bool:

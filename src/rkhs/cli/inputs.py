@@ -44,21 +44,20 @@ T = TypeVar("T")
 class LackingColumns(InputError):
     """A file lacks columns of the training file."""
 
-    def __init__(self, message: str, names: Sequence[str]) -> None:
+    def __init__(self, message: str, names: Sequence[str], of: int = 0) -> None:
         super().__init__(message)
         self.names = names
+        self.few = 2 * len(names) < of  # of the columns of the model, so that a model without them is worth a fit
 
 
 _OF_TEXTS = ("encoding", "delimiter", "comment", "decimal", "thousands", "records")  # options that read text tables
 _SHAPES = ("transpose", "window", "step")  # options that make other rows of those of a file
+_OF_FIT = "the columns of the training file"
 _FIRST_ROWS = 100  # that show whether columns have names
 _MOST_TITLES = 20  # rows above names of columns
 _LACKING = 0.2  # share of the rows of the file of a fit with gaps that a new one may lack
 _RANGES = 50  # columns of a table whose ranges a model file keeps
-_EXACT, _ROUNDING = (
-    1e-8,
-    1e-6,
-)  # parts of the largest entry by which a Gram matrix may be asymmetric, as it is or averaged
+_EXACT, _ROUNDING = 1e-8, 1e-6  # parts of the largest entry by which a Gram matrix may be asymmetric, or is averaged
 _LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
 
 
@@ -264,7 +263,7 @@ def _read_mixed(
     if names is not None and args.columns is None:
         options["columns"] = names
         titles = _below_titles(args, path, names)
-        _refuse_lacking(path, names, titles or names)  # reading says why there are none
+        _refuse_lacking(path, names, titles or names, of_rows=args.index_column)  # reading says why there are none
     elif places and args.columns is None and column_count(path, **reading_options(args)) == width:
         options["columns"] = places
     return _report_skipped(args, read_texts(args, path, kinds, options))
@@ -368,7 +367,7 @@ def _read_turned(args: argparse.Namespace, path: str, names: list[str] | None) -
         which = "the file of the fit" if names is None else path
         warn(f"{path}: its rows are read in the order of those of the fit, since no column names those of {which}")
     data = _with_empty(data, names or ()) if getattr(args, "filled", None) and data.column_names else data
-    return _in_training_order(path, data, names, "the columns of the training file")
+    return _in_training_order(path, data, names, _OF_FIT)
 
 
 def _with_empty(data: Dataset, names: Sequence[str]) -> Dataset:
@@ -485,21 +484,30 @@ def _by_names(
             if data.column_names is None:
                 return data
             titles = data.column_names
-        _refuse_lacking(path, names, titles or names)
+        _refuse_lacking(path, names, titles or names, of_rows=args.index_column)
         raise
 
 
 def _refuse_lacking(
-    path: str, names: Sequence[str], found: Sequence[str], what: str = "the columns of the training file"
+    path: str, names: Sequence[str], found: Sequence[str], what: str = _OF_FIT, *, of_rows: str | int | None = None
 ) -> None:
-    """Say which columns of the training file a file does not have."""
+    """Say which columns of the training file a file does not have; one of names of rows is none that it reads."""
     lacking, others = ([n for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names)))
     if lacking:
-        instead = f"; it has {listed([*map(quote, others)])}, which the training file had not" if others else ""
-        raise LackingColumns(
-            f"{path} lacks {listed([*map(quote, lacking)])}, of {what}{instead}; correct the names, or the file",
-            lacking,
-        ) from None
+        instead = f"; its column {quote(of_rows)} names the rows, as in that file" if of_rows in others else ""
+        others = [name for name in others if name != of_rows]
+        instead += f"; it has {listed([*map(quote, others)])}, which the model does not read" if others else ""
+        text = f"{path} lacks {listed([*map(quote, lacking)])}, of {what}{instead}; correct the names, or the file"
+        raise LackingColumns(text, lacking, len(names)) from None
+
+
+def check_columns(args: argparse.Namespace, known: dict[str, Any]) -> None:
+    """Refuse a table of texts and gaps that lacks columns of the training file, before its model is built."""
+    names = known.get("column_names") if known.get("kind") == "table" and not args.columns else None
+    if names and is_table(args.input):
+        args = _as_known(args, args.input, known)
+        titles = [] if args.transpose else _below_titles(args, args.input, names)
+        _refuse_lacking(args.input, names, titles or names, of_rows=args.index_column)
 
 
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:

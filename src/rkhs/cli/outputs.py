@@ -168,7 +168,7 @@ def write_model(
     path: str, estimator: estimators.KernelEstimator, data: Dataset, args: argparse.Namespace, **notes: Any
 ) -> None:
     """Write a model with what must be remembered of its file: columns have names, by which Python checks frames."""
-    names, notes = data.column_names, input_notes(data, args) | notes
+    names, notes = data.column_names, input_notes(data, args) | {"command": args.words} | notes
     estimator, reader = copy.copy(estimator), estimator.reader_
     if data.kind in ("vectors", "curves", "table", "gram") and names is not None and len(names) == data.X.shape[1]:
         reader = replace(reader, filling=copy.copy(reader.filling))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +14,9 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.cli.answers import Answer, check_asked, warn_of_rows, write_answers
-from rkhs.cli.inputs import parts_for_model, user_errors
-from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, refuse_flags
+from rkhs.cli.info import notes_alone
+from rkhs.cli.inputs import LackingColumns, check_columns, named_columns, parts_for_model, user_errors
+from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, as_command, refuse_flags, with_values
 from rkhs.cli.outputs import TABLES, Outputs, read_model_file
 from rkhs.cli.structures import check_candidates, rank_structures
 from rkhs.cli.targets import column_as_texts
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from rkhs.persistence import ModelFile
 
 
+_OTHER_COLUMNS = {"--columns", "--transpose", "--window", "--targets"}  # flags that --drop-columns does not join
 _BESIDE, _NOVELTY = ("low", "high", "sd"), "novelty_p"
 
 EXAMPLES = """\
@@ -55,6 +59,9 @@ def run(args: argparse.Namespace) -> None:
     inputs = {"MODEL": args.model, "INPUT": args.input, "--candidates": args.candidates, "--known": args.known}
     Outputs(*inputs.items()).add("-o", args.output, TABLES)
     check_candidates(args)  # before the model is read
+    notes = notes_alone(args)
+    with _fits_without(notes):
+        check_columns(args, notes.get("input", {}))
     file = read_model_file(args)
     if args.coverage is not None:
         check_number(args.coverage, "--coverage", above=0.0, at_most=1.0)
@@ -68,8 +75,22 @@ def run(args: argparse.Namespace) -> None:
     check_asked(args, file.estimator, head)
     parts = parts_for_model(args, args.input, file.estimator, file.notes)
     answers = _numbers(args, file, parts) if head is None else _classes(args, file, parts, head)
-    with user_errors():
+    with user_errors(), _fits_without(file.notes):
         write_answers(args, answers, file.notes)
+
+
+@contextmanager
+def _fits_without(notes: dict[str, Any]) -> Iterator[None]:
+    """Print the command of the fit without the few columns that a file lacks, if the model file holds it."""
+    try:
+        yield
+    except LackingColumns as error:
+        words = notes.get("command") or []
+        if not words or not error.few or _OTHER_COLUMNS & {*words}:
+            raise
+        dropped = next((named_columns(one) for flag, one in pairwise(words) if flag == "--drop-columns"), [])
+        command = as_command(with_values(words, "--drop-columns", [*dropped, *error.names]))
+        raise InputError(f"{error}; this command fits a model that does not need them:{command}") from None
 
 
 def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]) -> Iterator[Answer]:

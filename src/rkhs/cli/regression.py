@@ -19,7 +19,14 @@ from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels
 from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
-from rkhs.cli.targets import dropped_positions, logarithm, read_with_numbers, values_of_column
+from rkhs.cli.targets import (
+    dropped_positions,
+    identifiers,
+    logarithm,
+    read_with_numbers,
+    values_of_column,
+    without_named,
+)
 from rkhs.reports.held_out import (
     OUTLIER_FACTOR,
     decisive_notes,
@@ -75,7 +82,8 @@ def fit_regressor(args: argparse.Namespace) -> None:
     known = {"columns": names, "places left out": dropped_positions(args, data)}
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
     write_model(args.output, model.estimator_, data, args, predict=known)
-    first, *lines = _summary(facts, named_rows(data))
+    without = without_named(args, data, found.rows) if 0 < len(found.rows) <= _MOST_NAMED else ""
+    first, *lines = _summary(facts, named_rows(data), without)
     lines = [first, *([f"kernel: {choice}"] if choice else []), *lines]
     print_result(args, facts, [*lines, *of_columns, f"model: {args.output}"])
 
@@ -186,7 +194,7 @@ def _facts(
 
     fitted = Y[found.fitted]
     names_of_rows = row_labels(data)
-    rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
+    rows = _named(args, data, found)
     nested = None if found.robust is not None else model.nested_residuals(data.items, Y)
     errors = held_out_errors(model, fitted, nested)
     ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
@@ -283,7 +291,7 @@ def _of_deviations(model: estimators.OperatorKernelRegressorCV) -> Iterator[str]
         )
 
 
-def _summary(facts: dict[str, Any], counted: str) -> list[str]:
+def _summary(facts: dict[str, Any], counted: str, without: str) -> list[str]:
     linear = facts["rows where the loss is linear"]
     kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
     gaps = f"; {unknown} row{'' if unknown == 1 else 's'} without a value: left out" if unknown else ""
@@ -307,14 +315,21 @@ def _summary(facts: dict[str, Any], counted: str) -> list[str]:
             f"intervals that rkhs predict writes hold for rows of these groups; for another {facts['groups']} they can "
             "be too narrow"
         )
-    lines += _suspicious_rows(facts, counted)
+    lines += _suspicious_rows(facts, counted, without * ("\n\n  rkhs " not in "".join(lines)))
     if linear:
         named = f": {', '.join(linear)}{counted}" if len(linear) <= _MOST_NAMED else ""
         lines.append(f"{len(linear)} of {facts['input']['items']} rows are in the linear part of the loss{named}")
     return lines
 
 
-def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
+def _named(args: argparse.Namespace, data: Dataset, found: _Suspicious) -> list[dict[str, Any]]:
+    """Names, residuals and identifiers of the file of suspicious rows."""
+    names, ids = row_labels(data), identifiers(args, data) if found.rows else []
+    rows = [{"row": names[i], "residual": found.residuals[i], "identifier": ids[i]} for i in found.rows]
+    return [{key: value for key, value in row.items() if value != ""} for row in rows]
+
+
+def _suspicious_rows(facts: dict[str, Any], counted: str, without: str) -> Iterator[str]:
     """Rows far from what the others predict, or the sentence of a robust fit."""
     rows, limit = facts["suspicious rows"], facts["suspicious above"]
     if facts["robust"] is not None:
@@ -324,7 +339,8 @@ def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
     if not rows:
         yield f"suspicious rows: none has a held-out residual above {limit}"
         return
-    listed = ", ".join(f"{row['row']} ({readable(row['residual'], 3)})" for row in rows[:_MOST_NAMED])
+    called = [(readable(row["residual"], 3), row.get("identifier"), row["row"]) for row in rows[:_MOST_NAMED]]
+    listed = ", ".join(f"{row} ({', '.join(filter(None, [size, name]))})" for size, name, row in called)
     more = f" and {len(rows) - _MOST_NAMED} more (all with --json)" if len(rows) > _MOST_NAMED else ""
     stay = "" if facts["robust"] is None else ", which stay in the fit: look at them"
-    yield f"suspicious rows{stay}, held-out residual above {limit}: {listed}{more}{counted}"
+    yield f"suspicious rows{stay}, held-out residual above {limit}: {listed}{more}{counted}{without}"

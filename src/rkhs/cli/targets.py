@@ -25,7 +25,7 @@ from rkhs.cli.inputs import (
     with_words_as_gaps,
 )
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import as_command, changed, with_advice
+from rkhs.cli.options import advised, as_command, changed, with_advice
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, names_like
@@ -38,7 +38,7 @@ from rkhs.data.known_columns import (
     read_numbers,
 )
 from rkhs.data.tables import typed
-from rkhs.data.text import MIXED, FewWords, Mendable, MixedCells, Note, are_amounts
+from rkhs.data.text import MIXED, FewWords, Mendable, MixedCells, Note, are_amounts, is_id_name
 
 _KINDS_WITH_CLASSES = ("series", "graphs")
 
@@ -311,6 +311,38 @@ def column_as_texts(args: argparse.Namespace, name: str) -> list[str] | None:
         return None
     values = read_column_of(changed(args, gram=False), name, "--predict").tolist()
     return ["" if cell is None else str(cell) for cell in values]
+
+
+def identifiers(args: argparse.Namespace, data: Dataset) -> list[str]:
+    """Title and cell of each row in the first column of names that all differ; empty where rows are named by one."""
+    other = data.row_names is not None or any((args.gram, args.transpose, args.window, args.header == "no"))
+    titles = [] if other or not is_table(args.input) else titles_of(changed(args, labels=None), args.input)
+    found = (_all_different(args, title, data) for title in filter(is_id_name, filter(None, titles)))
+    return next(filter(None, found), [""] * data.n_samples)
+
+
+def _all_different(args: argparse.Namespace, title: str, data: Dataset) -> list[str]:
+    """Title and cell of each row in a column; nothing where two are alike or one is empty."""
+    with suppress(InputError), quiet():  # no column of the model
+        column = read_column_of(changed(args, labels=None), title, "--groups").tolist()
+        cells = [str(column[row - 1] or "").removesuffix(".0") for row in data.row_numbers]
+        return [f"{title} {cell}" for cell in cells] if len({*cells, ""}) > len(cells) else []
+    return []
+
+
+def without_named(args: argparse.Namespace, data: Dataset, rows: list[int]) -> str:
+    """Print the command that leaves suspicious rows out, by name or number, or by ``--robust`` where names cannot."""
+    places = [*map(str, data.row_names or data.row_numbers)]
+    named = [places[i] for i in rows]
+    if args.robust:
+        return ""
+    if "," not in "".join(named) and sum(map(places.count, named)) == len(named):
+        out = [*filter(None, [args.leave_out]), *named]
+        command = as_command(advised(args.words, {"leave_out": out}))
+        return f"; if they are wrong, this command leaves them out:{command}\n"
+    command = as_command(advised(args.words, {"robust": True}))
+    alone = args.groups is None and args.loss != "auto" and data.kind != "curves"
+    return f"; this command leaves out those that change the fit:{command}\n" * alone
 
 
 def values_of_column(args: argparse.Namespace, name: str | int, flag: str, data: Dataset) -> np.ndarray:

@@ -35,7 +35,7 @@ from rkhs.estimators.given_matrices import (
     has_views,
     read_diagonal,
 )
-from rkhs.estimators.options.arguments import check_nested
+from rkhs.estimators.options.arguments import TABLES, check_nested
 from rkhs.estimators.reader import Reader, times_of
 from rkhs.estimators.run import (
     EngineThreads,
@@ -187,7 +187,7 @@ class KernelEstimator(EngineThreads, WholeFits):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = reads_gram(self.kernel)
         tags.input_tags.sparse = not tags.input_tags.pairwise
-        tags.input_tags.allow_nan |= self._columns == "filled"
+        tags.input_tags.allow_nan |= self._columns in TABLES
         return tags
 
     def _announce_dense(self, shape: tuple[int, int], storage: Storage | str | None = None, taken: float = 0.0) -> None:

@@ -19,6 +19,7 @@ import torch
 from rkhs._core.arrays import as_tensor
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.given_matrices import scalar_kernels
+from rkhs.estimators.options.arguments import TABLES
 from rkhs.estimators.reader import ColumnScaling
 from rkhs.kernels import Kernel
 
@@ -40,7 +41,7 @@ class JointItems:
         fitted = scalar_kernels(kernel)
         if kept is None:
             return None
-        scaled = estimator._columns in ("scaled", "filled")
+        scaled = estimator._columns in ("scaled", *TABLES)
         if not scaled and list(kernels) == fitted:
             return None
         columns = len(kept[0]) if scaled or isinstance(kept[0], tuple) else 1  # one bandwidth, or cells of a table

@@ -19,6 +19,7 @@ from rkhs.estimators.autoencoder.fit import fit
 from rkhs.estimators.autoencoder.settings import Settings, default_kernel, read_settings
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.given_matrices import adapted_to, read_items
+from rkhs.estimators.options.arguments import TABLES
 from rkhs.estimators.options.combinations import kind_of_storage
 from rkhs.estimators.reader import read_checked, times_of
 from rkhs.estimators.training import Training, cut
@@ -84,10 +85,11 @@ class KernelAutoencoder(BaseAutoencoder):
         Regulariser: one number for all layers, or one for each layer, encoder first. It is relative to the variance of
         the targets if ``scale=True``. ``"auto"`` compares several values on items that are held out; None does this
         where it pays and takes fixed values elsewhere (see Notes).
-    columns : {"raw", "scaled", "integral", "filled"}, default="raw"
+    columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform`` gives
         the units of the data back. ``"integral"`` is for curves that carry their times: sums over columns become
-        integrals over time. ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`.
+        integrals over time. ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`;
+        ``"ranked"`` too, with ``numbers="ranks"``.
     refine : bool, default=True
         Improve the codes of new items by quasi-Newton steps; the codes of training items do not change. Encoding then
         costs some ``p + 20`` decodings. It applies without ``targets`` or operator on the codes, with several hidden
@@ -383,8 +385,8 @@ class KernelAutoencoder(BaseAutoencoder):
         """Refuse what needs all rows at once."""
         if hasattr(X, "tocsr"):
             raise InputError("partial_fit needs dense rows; got a sparse matrix. Pass X.toarray(), or use fit")
-        if isinstance(self.columns, str) and self.columns == "filled":
-            raise InputError("columns='filled' fills gaps from all rows of a table; use fit in place of partial_fit")
+        if isinstance(self.columns, str) and self.columns in TABLES:
+            raise InputError(f"columns={self.columns!r} fills gaps from all rows; use fit in place of partial_fit")
 
     def _read_settings(self, X: Any, targets: Any) -> Settings:
         """Check the parameters, and that they go with each other and with the kind of data."""

@@ -53,7 +53,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         may be changed after the fit.
     reg : float, default=0.01
         The ridge ``r``, in units of the mean of ``k(x, x)``. It hardly matters.
-    columns : {"auto", "raw", "scaled", "integral", "filled"}, default="auto"
+    columns : {"auto", "raw", "scaled", "integral", "filled", "ranked"}, default="auto"
         ``"auto"``: ``"scaled"`` with ``kernel="auto"`` and rows that are not sparse, else ``"raw"``; others as in
         :class:`KernelAutoencoder`.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"

@@ -80,9 +80,10 @@ class OperatorKernelRegressorCV(VectorRegressor):
     criterion : {"auto", "squared", "norm"}, default="auto"
         Held-out error that is minimised: the mean squared norm of the residuals, or their mean norm, which outliers
         change less. ``"auto"``: the squared norm for the squared loss, the norm for others.
-    columns : {"raw", "scaled", "filled"}, default="raw"
+    columns : {"raw", "scaled", "filled", "ranked"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean.
-        ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`.
+        ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`; ``"ranked"`` too, with
+        ``numbers="ranks"``.
     center : bool, default=True
     solver : str or GapSolver, default="auto"
     tol : float, default=1e-6

@@ -34,6 +34,7 @@ from rkhs._core.ownership import private_copy, unshared
 from rkhs._core.stored import Stored, check_places, check_shape, check_whole
 from rkhs.engines.sources import as_rows, is_stream
 from rkhs.estimators.given_matrices import kernel_leaves, new_matrix, read_sparse, scalar_kernels, training_matrix
+from rkhs.estimators.options.arguments import TABLES
 from rkhs.estimators.run import items_bytes
 from rkhs.kernels.objects.molecules import FINGERPRINTS
 from rkhs.kernels.vectors.functional import check_grid, check_times, grid_weights, quadrature_weights
@@ -179,7 +180,7 @@ class Reader(Stored):
         grid = times_of(X)
         scaling = _integral(grid, kernel) if columns == "integral" else None
         X, fingerprint, view_weights = training_matrix(X, kernel)
-        filling = FilledTable(**estimator._table_options).fit(X) if columns == "filled" else None
+        filling = _table(estimator, columns).fit(X) if columns in TABLES else None
         X = X if filling is None else filling.transform(X)
         shape: Any = getattr(X, "shape", ())
         known = len(shape) == 2 and isinstance(shape[0], int)
@@ -320,6 +321,11 @@ def _name_features(estimator: BaseEstimator, X: Any, items: Any) -> None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
+def _table(estimator: BaseEstimator, columns: str) -> FilledTable:
+    """Make the table of an estimator that reads texts and gaps."""
+    return FilledTable(**estimator._table_options, numbers=TABLES[columns])
+
+
 def _refuse_columns(asked: str, domain: str) -> None:
     """Refuse ``columns`` other than "raw" for data that are not rows of numbers in memory."""
     if domain == "vectors":
@@ -329,7 +335,7 @@ def _refuse_columns(asked: str, domain: str) -> None:
         "objects": "items that are no rows of numbers",
         "sparse": "a sparse matrix, whose zeros a mean would fill; scale it before, by MaxAbsScaler",
     }.get(domain, "a stream")
-    rows = "in memory and a kernel on vectors" if asked == "filled" else "of numbers in memory"
+    rows = "in memory and a kernel on vectors" if asked in TABLES else "of numbers in memory"
     raise InputError(f"columns={asked!r} is for rows {rows}; got {what}; use columns='raw'")
 
 

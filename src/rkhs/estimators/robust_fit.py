@@ -240,7 +240,7 @@ class _AutoencoderRounds:
         self.model, self.X = model, X
         self.distances, self.K = _distances(model, X)  # items up to one are in the first fit
         self.near = self.distances <= _FAR_OUT  # items that may get a second look
-        cells = getattr(model, "columns", "raw") == "filled" or isinstance(model._kernel_for(X), MixedTable)
+        cells = getattr(model, "columns", "raw") in ("filled", "ranked") or isinstance(model._kernel_for(X), MixedTable)
         self.most = _MOST_OF_CELLS if cells else _MOST  # beyond this share all stay
 
     def fit(self, kept: np.ndarray) -> tuple[KernelAutoencoder, list[Warning]]:

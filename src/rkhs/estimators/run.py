@@ -140,7 +140,7 @@ def _check_verbose(given: Any) -> None:
 
 
 _CHECKS: dict[str, Callable[[Any], object]] = {
-    "columns": partial(check_choice, name="columns", choices=("raw", "scaled", "integral", "filled")),
+    "columns": partial(check_choice, name="columns", choices=("raw", "scaled", "integral", "filled", "ranked")),
     "device": resolve_device,
     "dtype": resolve_dtype,
     "operators": _check_operators,

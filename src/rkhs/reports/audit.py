@@ -168,7 +168,7 @@ def column_rows(items: Items, columns: str, target: tuple[str, np.ndarray] | Non
 def _read_as(cells: np.ndarray, columns: str) -> str:
     if cells.dtype == object and any(isinstance(cell, str) for cell in cells):
         return "categories"
-    return {"scaled": "standardised", "filled": "standardised, gaps filled"}.get(columns, "as it is")
+    return {"scaled": "standardised", "filled": "standardised, gaps filled", "ranked": "ranks"}.get(columns, "as it is")
 
 
 def _row(name: str, cells: np.ndarray, read: str, *, dated: bool = False) -> list[str]:

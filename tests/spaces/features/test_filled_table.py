@@ -201,3 +201,28 @@ def test_intervals_cover_new_rows_whose_texts_hardly_repeat() -> None:
     model = OperatorKernelRegressor(kernel=Gaussian(0.3), columns="filled", reg=1e-3).fit(X[:120], y[:120])
     sets = model.predict_set(X[120:], coverage=0.9)  # no warning: so many new texts are to be expected
     assert np.mean((sets.lower <= y[120:]) & (y[120:] <= sets.upper)) > 0.87
+
+
+def test_ranks_leave_the_other_rows_visible_below_wild_values() -> None:
+    """Numbers become normal scores, and come back; a text column, flags and gaps are as before."""
+    rng = np.random.default_rng(0)
+    amounts = np.exp(2.0 * rng.normal(size=400))
+    rows = [(amount, i % 2, "ab"[i % 2]) for i, amount in enumerate([*amounts, 1e9])]
+    ranks, plain = FilledTable(numbers="ranks").fit(rows), FilledTable().fit(rows)
+    numbers = ranks.transform(rows)
+    np.testing.assert_allclose(numbers[:, 1:], plain.transform(rows)[:, 1:])
+    assert np.ptp(plain.transform(rows)[:400, 0]) < 0.01 < 4.0 < np.ptp(numbers[:400, 0])
+    assert (np.argsort(numbers[:400, 0]) == np.argsort(amounts)).all()
+    back = ranks.inverse_transform(numbers)
+    np.testing.assert_allclose(back[:, 0].astype(float), [*amounts, 1e9])
+    with pytest.warns(UserWarning, match="far outside of the range of the fit"):
+        far = ranks.transform([(5e9, 1, "a")])
+    assert far[0, 0] > numbers[:, 0].max()
+    assert ranks.inverse_transform(far)[0, 0] == pytest.approx(5e9)
+
+
+def test_estimators_read_tables_by_ranks() -> None:
+    model = rkhs.KernelPCA(2, columns="ranked").fit(ROWS)
+    assert model.reader_.filling.numbers == "ranks"
+    with pytest.raises(InputError, match="numbers"):
+        FilledTable(numbers="rank").fit(ROWS)

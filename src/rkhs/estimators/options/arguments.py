@@ -99,8 +99,11 @@ MachineSolverLike = GapSolver | Literal["auto", "direct", "admm", "fista", "prox
 AugmentLike = Augmentation | Callable[..., object] | Literal["gaussian_noise", "jitter", "random_shift"]
 """A random change of items."""
 
-Columns = Literal["raw", "scaled", "integral", "filled"]
+Columns = Literal["raw", "scaled", "integral", "filled", "ranked"]
 """Units of the columns."""
+
+TABLES: dict[str, Literal["standard", "ranks"]] = {"filled": "standard", "ranked": "ranks"}
+"""How numbers are read where the columns are those of a table with texts and gaps."""
 
 Device = Literal["cpu", "auto", "cuda", "mps"]
 """Where a fit is computed."""

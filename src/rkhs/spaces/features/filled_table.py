@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import column_names, in_order_of, is_frame, table_rows
 from rkhs._core.cells import DATES, read_cells, warn_of_far
-from rkhs._core.checks import check_count
+from rkhs._core.checks import check_choice, check_count
 from rkhs._core.config import BaseEstimator, TransformerMixin
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.ownership import WholeFits
@@ -18,6 +19,7 @@ from rkhs._core.stored import check_shape
 
 _TILE = 512  # rows whose distances to the known ones are held at once
 _PARTS = {"number": ("mean", "scale"), "text": ("texts", "shares", "scale"), "none": ()}  # of a column
+_KNOTS, _FAR = 1000, 1e6  # values of a column whose ranks are stored; deviations beyond its ends that are read
 _MOST_LONE = 0.5  # share of cells of a column, beyond which texts in one row are names
 _TYPES = {"mean": float, "scale": float, "texts": np.ndarray, "shares": np.ndarray}
 
@@ -41,12 +43,15 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         Fewest rows of a text with a column. With 1 one more column holds all texts without their column, so that a row
         is encoded alike whether it is new or one of the fit that is left out: regressors need this for their intervals.
         A column has no columns if more than half of its cells hold texts of one row, such as names.
+    numbers : {"standard", "ranks"}, default="standard"
+        With "ranks" a number becomes the standard normal quantile of its rank, linear between the values of the fit and
+        beyond them: amounts over several decades, and a few wild values, then leave differences of the others visible.
 
     Attributes
     ----------
     columns_ : tuple of dict
         For each column its kind ("number", "text", or "none" for one that does not vary), mean and scale, and the
-        texts with their shares. Of a column of dates ``"dated"`` is true.
+        texts with their shares. Of a column of dates ``"dated"`` is true. Of ranks, ``"knots"`` are values and scores.
     rows_ : ndarray of shape (r, q)
         Training rows as numbers, NaN at gaps.
     n_features_in_ : int
@@ -90,11 +95,19 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray
 
-    def __init__(self, n_neighbors: int = 5, max_levels: int = 100, max_rows: int = 5000, min_rows: int = 2) -> None:
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        max_levels: int = 100,
+        max_rows: int = 5000,
+        min_rows: int = 2,
+        numbers: Literal["standard", "ranks"] = "standard",
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.max_levels = max_levels
         self.max_rows = max_rows
         self.min_rows = min_rows
+        self.numbers = numbers
 
     def check_stored(self) -> None:
         """Refuse a table of a model file whose columns and rows do not belong to one fit."""
@@ -105,6 +118,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
                 raise InputError(
                     f"a column of a table in a model file has an unknown kind or lacks parts; got {column!r:.80}"
                 )
+            check_shape("knots", column.get("knots"), 2, None)
             check_shape("shares", column.get("shares"), len(column.get("texts", ())) + bool(column.get("others")))
         check_shape("rows", self.rows_, None, sum(map(_width, self.columns_)))
 
@@ -126,6 +140,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         check_count(self.max_levels, "max_levels")
         check_count(self.max_rows, "max_rows")
         check_count(self.min_rows, "min_rows")
+        check_choice(self.numbers, "numbers", ("standard", "ranks"))
         cells = read_cells(X, "FilledTable")
         self._learn(cells)
         for column, values in zip(self.columns_, zip(*table_rows(X), strict=True), strict=True):
@@ -138,7 +153,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
 
     def _learn(self, cells: list[tuple[Any, ...]]) -> None:
         """Learn scales and texts."""
-        limits = self.max_levels, self.min_rows
+        limits = self.max_levels, self.min_rows, self.numbers
         self.columns_ = tuple(_fit_column(column, *limits) for column in zip(*cells, strict=True))
         if all(column["kind"] == "none" for column in self.columns_):
             raise InputError("FilledTable needs a column that varies; got only constant, empty and unrepeated columns")
@@ -171,7 +186,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         place = 0
         for j, column in enumerate(self.columns_):
             if column["kind"] == "number":
-                new, known = (part[:, place] * column["scale"] + column["mean"] for part in (rows, self.rows_))
+                new, known = (_numbers_of(part[:, place], column) for part in (rows, self.rows_))
                 yield self._title(j), new, np.fmin.reduce(known), np.fmax.reduce(known)
             place += _width(column)
 
@@ -204,7 +219,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             part = X[:, place : place + _width(column)]
             place += _width(column)
             if column["kind"] == "number":
-                found[:, j] = part[:, 0] * column["scale"] + column["mean"]
+                found[:, j] = _numbers_of(part[:, 0], column)
             elif column["kind"] == "text":
                 best = (part * column["scale"] + column["shares"])[:, : len(column["texts"])].argmax(1)
                 found[:, j] = column["texts"][best]
@@ -342,7 +357,7 @@ def _encode_column(title: str, values: tuple[Any, ...], gaps: np.ndarray, column
     """Cells of a column as numbers, NaN at gaps."""
     if column["kind"] == "number":
         numbers = np.array([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)])
-        return ((numbers - column["mean"]) / column["scale"])[:, None]
+        return ((_scores(numbers, column) - column["mean"]) / column["scale"])[:, None]
     ones = np.array(values, dtype=object)[:, None] == column["texts"][None, :]
     known = ones.any(1)
     _warn_of_unseen(title, values, gaps, known, rare=column.get("rare", 1.0 - float(column["shares"].sum())))
@@ -375,17 +390,47 @@ def _fit_texts(known: list[Any], most: int, least: int) -> dict[str, Any] | None
     }
 
 
-def _fit_column(values: tuple[Any, ...], most: int, least: int) -> dict[str, Any]:
+def _scores(numbers: np.ndarray, column: dict[str, Any]) -> np.ndarray:
+    """Take the normal scores of ranks, where a column is read by these, else the numbers."""
+    return np.interp(numbers, *column["knots"]) if "knots" in column else numbers
+
+
+def _numbers_of(part: np.ndarray, column: dict[str, Any]) -> np.ndarray:
+    """Invert the scaling, and the ranks, of a column of numbers."""
+    numbers = part * column["scale"] + column["mean"]
+    return np.interp(numbers, *column["knots"][::-1]) if "knots" in column else numbers
+
+
+def _knots(numbers: np.ndarray) -> np.ndarray:
+    """Find values of a column, and far ones at both ends, and the normal scores of their ranks, shape (2, k)."""
+    values, counts = np.unique(numbers, return_counts=True)
+    scores = ndtri((counts.cumsum() - 0.5 * counts) / len(numbers))
+    places = np.unique(np.linspace(0, len(values) - 1, _KNOTS).astype(int))
+    knots, far = np.stack([values, scores])[:, places], _FAR * np.array([[values.std()], [1.0]])
+    return np.hstack([knots[:, :1] - far, knots, knots[:, -1:] + far])
+
+
+def _fit_column(values: tuple[Any, ...], most: int, least: int, read: str) -> dict[str, Any]:
     """Kind and parameters of a column of training cells."""
     known = [value for value in values if value is not None and value == value]
     value = known[0] if known and len(set(known)) == 1 else None
     if any(isinstance(value, str) for value in known):
         return _fit_texts(known, most, least) or {"kind": "none", "value": value}
     if value is None and known:
-        numbers = np.array(known, dtype=np.float64)
-        mean, scale = float(numbers.mean()), float(numbers.std())
-        if not np.isfinite(scale):
-            raise InputError("FilledTable reads numbers whose squares are finite; rescale the columns")
-        if scale > 1e-14 * float(np.abs(numbers).max()):
-            return {"kind": "number", "mean": mean, "scale": scale}
+        return _fit_numbers(np.array(known, dtype=np.float64), read)
     return {"kind": "none", "value": value}
+
+
+def _fit_numbers(numbers: np.ndarray, read: str) -> dict[str, Any]:
+    """Kind and parameters of a column of several numbers."""
+    mean, scale = float(numbers.mean()), float(numbers.std())
+    if not np.isfinite(scale):
+        raise InputError("FilledTable reads numbers whose squares are finite; rescale the columns")
+    if scale <= 1e-14 * float(np.abs(numbers).max()):
+        return {"kind": "none", "value": None}
+    found: dict[str, Any] = {"kind": "number", "mean": mean, "scale": scale}
+    if read == "ranks" and len(np.unique(numbers)) > 2:
+        found["knots"] = _knots(numbers)
+        scores = _scores(numbers, found)
+        found |= {"mean": float(scores.mean()), "scale": float(scores.std())}
+    return found
