@@ -20,8 +20,6 @@ from rkhs.cli.kinds import (
     refuse_unknown,
 )
 from rkhs.data import Dataset
-from rkhs.estimators.operator_regressor_cv import FEW_ROWS as FEW_ROWS
-from rkhs.reports.held_out import SHARED as SHARED
 
 _NOT_ASKED: dict[str, Any] = {  # by a command that does not offer it
     **dict.fromkeys(("estimator", "n_components", "seed", "engine", "scheduler", "jobs", "set")),

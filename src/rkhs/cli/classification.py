@@ -12,14 +12,15 @@ import numpy as np
 
 from rkhs import estimators, evaluation, features
 from rkhs._core.errors import InputError
-from rkhs.cli.build import FEW_ROWS, SHARED, build_estimator, choose_for_sequences, chose_kernel
-from rkhs.cli.columns import column_sentences, rare_texts_hint
+from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
+from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.summaries import little_sentence, print_result
 from rkhs.cli.targets import (
     alike_spellings,
     item_classes,
+    rare_texts_hint,
     read_column_of,
     read_with_values,
     refuse_amounts,
@@ -27,6 +28,7 @@ from rkhs.cli.targets import (
 )
 from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
+from rkhs.reports.held_out import SHARED
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -59,7 +61,9 @@ def _holds_classes(values: np.ndarray, name: str | int, least: int) -> bool:
     return values.dtype == object
 
 
-def _kept_together(args: argparse.Namespace, estimator: Any, data: Dataset, y: np.ndarray) -> np.ndarray:
+def _kept_together(
+    args: argparse.Namespace, estimator: estimators.KernelEstimator, data: Dataset, y: np.ndarray
+) -> np.ndarray:
     """Find the groups of rows that stay together in cross-validation: those that are named, else copies."""
     named = args.groups is not None
     groups = values_of_column(args, args.groups, "--groups", data) if named else _copies(estimator, data, y)
@@ -71,6 +75,8 @@ def _kept_together(args: argparse.Namespace, estimator: Any, data: Dataset, y: n
 
 def fit_classifier(args: argparse.Namespace) -> None:
     """Fit codes to all rows, a classifier to those with a class, score it by cross-validation, and write both."""
+    from rkhs.estimators.operator_regressor_cv import FEW_ROWS
+
     refuse_with_predict(args, ("loss", "robust", "trim"), " of a class")
     name = named_columns(args.predict)[0]
     data, given = read_with_values(args, name, "--predict")

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from rkhs import estimators, kernels
-from rkhs._core.errors import InputError, quote, warn
-from rkhs.cli.options import as_command, mended
+from rkhs._core.errors import InputError, warn
 from rkhs.cli.rows import PER_MILLION, PER_MILLION_WORDS, row_labels, written
 from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags, quoted_cells
@@ -169,18 +168,6 @@ def _most_texts_first(data: Dataset) -> list[str]:
     different = {name: {*filter(_is_text, cells)} for name, cells in zip(titles_of(data), data.X.T, strict=True)}
     counts = sorted(((len(texts), name) for name, texts in different.items()), key=lambda pair: -pair[0])
     return [f"{name} with {count}" if count > _MANY_CLASSES else name for count, name in counts if count]
-
-
-def rare_texts_hint(args: argparse.Namespace, data: Dataset, known: np.ndarray) -> str:
-    """Name columns most of whose texts stand in one row of those with a class, and print the command without them."""
-    cells = zip(titles_of(data), data.X[known].T.tolist(), strict=True) if data.kind == "table" else ()
-    texts = {name: [*filter(_is_text, some)] for name, some in cells}
-    rare = [name for name, some in texts.items() if 0 < len(some) < 2 * len(set(some))]
-    if not rare or len(rare) == len(texts) or args.columns is not None:
-        return ""
-    counts = listed([f"{quote(name)} has {len(set(texts[name]))} texts in {len(texts[name])} rows" for name in rare])
-    command = as_command(mended(args, {"drop_columns": rare}).words)
-    return f"; texts hardly repeat in the rows with a class, {counts}: this command leaves them out:{command}\n"
 
 
 def _is_text(cell: Any) -> bool:

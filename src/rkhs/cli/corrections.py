@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import string
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
-
-import numpy as np
 
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.options import mended, united
@@ -153,25 +150,6 @@ def warn_of_dates(data: Dataset) -> None:
         verb = "holds" if len(data.dates) == 1 else "hold"
         what = f"{data.source}: {listed(data.dates)} {verb} dates, read as days, and counted as any column"
         warn(Doubtful(what, "leaves them out of the distances", drop_columns=[*data.dates]))
-
-
-def refuse_distances(args: argparse.Namespace, data: Dataset, path: str, options: dict[str, Any]) -> None:
-    """Refuse numbers with zeros on the diagonal alone: no kernel has these, and distances do."""
-    away = data.X[data.X > 0.0]
-    if data.X.diagonal().any() or len(away) < 0.5 * data.X.size or data.X.min() < 0.0:
-        return
-    new = f"{os.path.basename(path).partition('.')[0]}_gram.csv"
-    given = "".join(f", {name}={value!r}" for name, value in options.items())
-    line = (
-        f"import numpy, pandas; from rkhs.data import read_table; t = read_table({path!r}, gram=True{given}); "
-        f"pandas.DataFrame(numpy.exp(-t.X / {np.median(away):.4g}), t.row_names, t.row_names).to_csv({new!r})"
-    )
-    what = f"{path}: expected a Gram matrix; got zeros on its diagonal and positive numbers elsewhere, as of distances"
-    command = shlex.join(["rkhs", *(new if word == path else word for word in args.words)])
-    raise InputError(
-        f"{what}; this makes kernel values of them, the exponentials of minus each divided by their median, and reads "
-        f'these:\n\n  python -c "{line}" && {command}'
-    )
 
 
 def quiet() -> AbstractContextManager[Any]:

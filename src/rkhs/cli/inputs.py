@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -24,18 +23,17 @@ from rkhs.cli.corrections import (
     read_texts,
     read_whole,
     reading_advice,
-    refuse_distances,
     warn_of_dates as warn_of_dates,
     warn_of_identifiers,
 )
+from rkhs.cli.kernel_values import read_gram
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
 from rkhs.cli.options import changed as changed, column, mended, named_columns as named_columns, parts_of, united
 from rkhs.cli.rows import APART, names_of_rows, transposed, warn_of_totals, windows, with_progress, without_rows
 from rkhs.data import Dataset, read_mixed
-from rkhs.data.arrays import array_names
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r, titles_of as titles_of_data
 from rkhs.data.formats import SDF, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
-from rkhs.data.table_reader import column_count, column_titles, read_chunks, read_table
+from rkhs.data.table_reader import column_count, column_titles, read_chunks
 from rkhs.data.text import FewWords, Mendable, Note, is_grouped_number
 
 T = TypeVar("T")
@@ -57,7 +55,6 @@ _FIRST_ROWS = 100  # that show whether columns have names
 _MOST_TITLES = 20  # rows above names of columns
 _LACKING = 0.2  # share of the rows of the file of a fit with gaps that a new one may lack
 _RANGES = 50  # columns of a table whose ranges a model file keeps
-_EXACT, _ROUNDING = 1e-8, 1e-6  # parts of the largest entry by which a Gram matrix may be asymmetric, or is averaged
 _LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
 
 
@@ -192,29 +189,7 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
         return _read_mixed(args, path, None, None)
     if not gram:
         return _report_skipped(args, _whole(args, path, options))
-    return _read_gram(args, path, gram, options)
-
-
-def _read_gram(args: argparse.Namespace, path: str, gram: Literal[True, "cross"], options: dict[str, Any]) -> Dataset:
-    """Read kernel values: one matrix, or several of a file of arrays."""
-    if path.lower().endswith(".npz") and args.key is None:
-        several = _gram_views(path, gram, options)
-        if several is not None:
-            return several
-    data = read_table(path, gram=gram, **options)
-    if gram is True:
-        refuse_distances(args, data, path, options)
-    return _report_skipped(args, _symmetric(data, gram))
-
-
-def _symmetric(data: Dataset, gram: bool | Literal["cross"]) -> Dataset:
-    """A Gram matrix, averaged with its transpose where they differ by no more than numbers of 32 bits are rounded."""
-    gap = np.abs(data.X - data.X.T).max() / max(np.abs(data.X).max(), np.finfo(float).tiny) if gram is True else 0.0
-    if not _EXACT < gap <= _ROUNDING:
-        return data
-    what = f"entries differ by {gap:.1e} of the largest from their mirror images, as single precision rounds"
-    warn(Note(f"{data.source}: {what}: they are averaged"))
-    return replace(data, X=(data.X + data.X.T) / 2.0)
+    return _report_skipped(args, read_gram(args, path, gram, options))
 
 
 def _whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
@@ -231,21 +206,6 @@ def _whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Data
     for one in caught:
         warnings.warn(one.message, stacklevel=2)
     return data
-
-
-def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
-    """All matrices of a .npz file as views of the same items, stacked by name; None if it holds one."""
-    names = sorted(array_names(Path(path)))
-    if len(names) < 2:
-        return None
-    parts = [read_table(path, gram=gram, **{**options, "key": name}) for name in names]
-    shapes = {part.X.shape for part in parts}
-    if len(shapes) > 1:
-        raise InputError(
-            f"{path}: several Gram matrices in one file must have one shape; got {sorted(shapes)}; choose one with "
-            f"--key"
-        )
-    return replace(parts[0], X=np.stack([part.X for part in parts]), source=path)
 
 
 def _read_mixed(

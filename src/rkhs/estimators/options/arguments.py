@@ -43,6 +43,7 @@ KernelName = Literal[
     "shortest_path",
     "sp",
     "spectrum",
+    "positions",
     "mismatch",
     "shift_invariant",
     "sink",

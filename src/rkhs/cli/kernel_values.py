@@ -1,0 +1,76 @@
+"""Gram matrices and other kernel values that commands read from files."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from rkhs._core.errors import InputError, warn
+from rkhs.data import Dataset
+from rkhs.data.arrays import array_names
+from rkhs.data.table_reader import read_table
+from rkhs.data.text import Note
+
+_EXACT, _ROUNDING = 1e-8, 1e-6  # parts of the largest entry by which a Gram matrix may be asymmetric, or is averaged
+
+
+def read_gram(args: argparse.Namespace, path: str, gram: Literal[True, "cross"], options: dict[str, Any]) -> Dataset:
+    """Read kernel values: one matrix, or several of a file of arrays."""
+    if path.lower().endswith(".npz") and args.key is None:
+        several = _gram_views(path, gram, options)
+        if several is not None:
+            return several
+    data = read_table(path, gram=gram, **options)
+    if gram is True:
+        _refuse_distances(args, data, path, options)
+    return _symmetric(data, gram)
+
+
+def _symmetric(data: Dataset, gram: bool | Literal["cross"]) -> Dataset:
+    """A Gram matrix, averaged with its transpose where they differ by no more than numbers of 32 bits are rounded."""
+    gap = np.abs(data.X - data.X.T).max() / max(np.abs(data.X).max(), np.finfo(float).tiny) if gram is True else 0.0
+    if not _EXACT < gap <= _ROUNDING:
+        return data
+    what = f"entries differ by {gap:.1e} of the largest from their mirror images, as single precision rounds"
+    warn(Note(f"{data.source}: {what}: they are averaged"))
+    return replace(data, X=(data.X + data.X.T) / 2.0)
+
+
+def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
+    """All matrices of a .npz file as views of the same items, stacked by name; None if it holds one."""
+    names = sorted(array_names(Path(path)))
+    if len(names) < 2:
+        return None
+    parts = [read_table(path, gram=gram, **{**options, "key": name}) for name in names]
+    shapes = {part.X.shape for part in parts}
+    if len(shapes) > 1:
+        raise InputError(
+            f"{path}: several Gram matrices in one file must have one shape; got {sorted(shapes)}; choose one with "
+            f"--key"
+        )
+    return replace(parts[0], X=np.stack([part.X for part in parts]), source=path)
+
+
+def _refuse_distances(args: argparse.Namespace, data: Dataset, path: str, options: dict[str, Any]) -> None:
+    """Refuse numbers with zeros on the diagonal alone: no kernel has these, and distances do."""
+    away = data.X[data.X > 0.0]
+    if data.X.diagonal().any() or len(away) < 0.5 * data.X.size or data.X.min() < 0.0:
+        return
+    new = f"{os.path.basename(path).partition('.')[0]}_gram.csv"
+    given = "".join(f", {name}={value!r}" for name, value in options.items())
+    line = (
+        f"import numpy, pandas; from rkhs.data import read_table; t = read_table({path!r}, gram=True{given}); "
+        f"pandas.DataFrame(numpy.exp(-t.X / {np.median(away):.4g}), t.row_names, t.row_names).to_csv({new!r})"
+    )
+    what = f"{path}: expected a Gram matrix; got zeros on its diagonal and positive numbers elsewhere, as of distances"
+    command = shlex.join(["rkhs", *(new if word == path else word for word in args.words)])
+    raise InputError(
+        f"{what}; this makes kernel values of them, the exponentials of minus each divided by their median, and reads "
+        f'these:\n\n  python -c "{line}" && {command}'
+    )
