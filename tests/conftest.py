@@ -85,7 +85,7 @@ def few_candidates() -> Iterator[dict[str, Any]]:
     Yields what is replaced, by name. What most tests ask does not depend on the model that is chosen, nor on where a
     descent ends, nor on how often an accuracy is measured; the others use ``all_candidates``.
     """
-    from rkhs.cli import classification
+    from rkhs.cli import class_choices
     from rkhs.estimators.autoencoder import settings
     from rkhs.estimators.maps import decoder, fit
     from rkhs.evaluation import comparison
@@ -101,7 +101,7 @@ def few_candidates() -> Iterator[dict[str, Any]]:
         (decoder, "_WIDTHS_AND_REGS"): decoder._WIDTHS_AND_REGS[1:2],
         (decoder, "_FOLDS"): 2,
         (comparison, "_TREES"): 5,
-        (classification, "_REPEATS"): 2,
+        (class_choices, "REPEATS"): 2,
         (fit, "_FROM_COMPONENTS"): ((4.0, 10), (1.0, 20)),
     }
     with pytest.MonkeyPatch.context() as patch:

@@ -11,7 +11,7 @@ import pandas
 import pytest
 
 import rkhs
-from rkhs.cli.classification import _cross_validated
+from rkhs.cli.class_choices import cross_validated
 from rkhs.cli.kinds import choose_for_sequences
 from rkhs.cli.main import main
 from rkhs.evaluation import SmoothClassifier, load_classifier
@@ -89,10 +89,10 @@ def test_copies_of_a_row_are_in_one_part() -> None:
     codes, y = rng.normal(size=(30, 2)), rng.choice(["a", "b"], 30)
     groups = np.arange(30)
     twice = [np.concatenate([v, v]) for v in (codes, y, groups)]
-    honest = _cross_validated(*twice, 0)
-    flattered = _cross_validated(twice[0], twice[1], np.arange(60), 0)
+    honest = cross_validated(*twice, 0)
+    flattered = cross_validated(twice[0], twice[1], np.arange(60), 0)
     assert honest["accuracy"] < 0.7 < flattered["accuracy"]  # the classes are noise
-    assert honest["standard error"] == pytest.approx(_cross_validated(codes, y, groups, 0)["standard error"], abs=0.04)
+    assert honest["standard error"] == pytest.approx(cross_validated(codes, y, groups, 0)["standard error"], abs=0.04)
     assert honest["standard error"] > 1.2 * flattered["standard error"]
 
 
@@ -202,9 +202,9 @@ def test_classes_of_a_gram_matrix_are_found_by_the_names_of_its_rows(folder: Pat
 def test_the_error_of_an_accuracy_is_that_of_its_parts_where_these_differ_more() -> None:
     codes, y = np.arange(30.0)[:, None], np.repeat(["a", "b"], 15)
     y[:6], y[24:] = "b", "a"
-    found = _cross_validated(codes, y, np.repeat(np.arange(10), 3), 0)
+    found = cross_validated(codes, y, np.repeat(np.arange(10), 3), 0)
     assert found["standard error"] >= counting_error(found["accuracy"], 10)
-    found = _cross_validated(codes[:, [0, 0]] % 7.0, y, np.arange(30), 0)
+    found = cross_validated(codes[:, [0, 0]] % 7.0, y, np.arange(30), 0)
     assert found["standard error"] > counting_error(found["accuracy"], 30)
 
 
@@ -388,8 +388,8 @@ def test_the_choice_of_the_width_does_not_flatter_the_accuracy(
         return rkhs.KernelPCA(10, kernel=choose_for_sequences(items[rows], labels[rows])[0]).fit(items).codes_
 
     assert facts["kernel chosen in each part"]
-    by_parts = _cross_validated(items, labels, np.arange(24), 0, codes_of_part)
-    flattered = _cross_validated(rkhs.load("m.rkhs").codes_, labels, np.arange(24), 0)
+    by_parts = cross_validated(items, labels, np.arange(24), 0, codes_of_part)
+    flattered = cross_validated(rkhs.load("m.rkhs").codes_, labels, np.arange(24), 0)
     assert facts["accuracy"] == by_parts["accuracy"] != flattered["accuracy"]
     assert main(words) == 0
     said = capsys.readouterr().out

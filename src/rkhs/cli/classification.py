@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rkhs import estimators, evaluation, features
+from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
-from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
+from rkhs.cli.build import build_estimator
+from rkhs.cli.class_choices import FOLDS, REPEATS, choose_columns, codes_of_parts, cross_validated, defaults_of_classes
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
@@ -28,16 +28,11 @@ from rkhs.cli.targets import (
 )
 from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
-from rkhs.reports.held_out import SHARED
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
 
 
-_COMPONENTS, _FOLDS, _REPEATS = 10, 5, 5
-_MOST_COMPONENTS = 40  # of sequences
-_MORE_COMPONENTS = (20, 40)  # of a table, compared by its classes
-_READ = {"filled": "standardised", "ranked": "as ranks"}
 _MOST_CLASSES = 50
 _FEW_LABELS = 50  # below which their number is a part of the message
 
@@ -75,8 +70,6 @@ def _kept_together(
 
 def fit_classifier(args: argparse.Namespace) -> None:
     """Fit codes to all rows, a classifier to those with a class, score it by cross-validation, and write both."""
-    from rkhs.estimators.operator_regressor_cv import FEW_ROWS
-
     refuse_with_predict(args, ("loss", "robust", "trim"), " of a class")
     name = named_columns(args.predict)[0]
     data, given = read_with_values(args, name, "--predict")
@@ -85,14 +78,13 @@ def fit_classifier(args: argparse.Namespace) -> None:
     counts = _counted(y[known].tolist(), name)
     classes = np.array(y[known].tolist())
     with user_errors():
-        defaults, chosen = _defaults(args, data, known, classes)
+        defaults, chosen = defaults_of_classes(args, data, known, classes)
         estimator = build_estimator(args, data, defaults=defaults)
-        of_columns = _choose_columns(args, estimator, data, known, classes)
+        of_columns = choose_columns(args, estimator, data, known, classes)
         codes = estimator.fit(data.items).codes_
         together = _kept_together(args, estimator, data, y)
-        few = chosen is not None and len(classes) <= FEW_ROWS
-        of_part = _of_widths(args, data, known, classes, defaults, codes) if few else None
-        score = _cross_validated(codes[known], classes, together[known], args.seed or 0, of_part)
+        of_part = codes_of_parts(args, data, known, classes, defaults, codes) if chosen else None
+        score = cross_validated(codes[known], classes, together[known], args.seed or 0, of_part)
         head = evaluation.SmoothClassifier().fit(codes[known], classes)
     facts = {
         "class": type(estimator).__name__,
@@ -101,7 +93,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
         "components": codes.shape[1],
         "kernel choice": chosen,
         "columns choice": of_columns,
-        "kernel chosen in each part": few,
+        "kernel chosen in each part": of_part is not None,
         "classes": dict(counts),
         "classes dropped": dict(Counter(value for value in given.tolist() if value not in {*counts, None})),
         "rows without a class": int((~known).sum()),
@@ -115,78 +107,6 @@ def fit_classifier(args: argparse.Namespace) -> None:
     write_model(args.output, estimator, data, args, predict=kept)
     hint = rare_texts_hint(args, data, known)
     print_result(args, facts, [*_summary(facts, hint), *facts["columns"]["notes"], f"model: {args.output}"])
-
-
-def _defaults(
-    args: argparse.Namespace, data: Dataset, known: np.ndarray, classes: np.ndarray
-) -> tuple[dict[str, Any], str | None]:
-    """Settings by the kind of the items, and how the kernel of sequences was chosen."""
-    width = data.X.shape[1] if data.X.ndim == 2 else _COMPONENTS
-    if data.kind != "sequences" or chose_kernel(args):
-        return {"n_components": min(_COMPONENTS, width)}, None
-    kernel, sentence = choose_for_sequences(data.items[known], classes)
-    count = max(_COMPONENTS, min(_MOST_COMPONENTS, data.n_samples // 4))
-    return {"n_components": count, "kernel": kernel}, sentence
-
-
-def _choose_columns(
-    args: argparse.Namespace,
-    estimator: estimators.KernelEstimator,
-    data: Dataset,
-    known: np.ndarray,
-    classes: np.ndarray,
-) -> str | None:
-    """Set how numbers of a table are read, and the number of components, where no flag does; say how."""
-    asked = {text.partition("=")[0] for text in args.set or ()}
-    if getattr(estimator, "columns", None) != "filled" or "columns" in asked:
-        return None
-    free = args.n_components is None and "n_components" not in asked
-    errors = _errors_by_columns(data, known, classes, data.n_samples // 4 if free else 0)
-    columns, count = min(errors, key=lambda one: errors[one])
-    estimator.set_params(columns=columns, **({"n_components": count} if count > _COMPONENTS else {}))
-    return (
-        f"numbers {_READ[columns]}, chosen by the classes, as is the number of components; leave-one-out errors of "
-        "principal components (1: the shares alone): "
-        + ", ".join(f"{count} {_READ[columns]} {error:.3f}" for (columns, count), error in errors.items())
-    )
-
-
-def _errors_by_columns(
-    data: Dataset, known: np.ndarray, classes: np.ndarray, most: int
-) -> dict[tuple[str, int], float]:
-    """Leave-one-out errors of classes by principal components, by how numbers are read and how many there are."""
-    errors: dict[tuple[str, int], float] = {}
-    for columns, table in (("filled", features.FilledTable()), ("ranked", features.FilledTable(numbers="ranks"))):
-        with quiet():  # the fit reads the rows again
-            X = table.fit(data.X).transform(data.X)
-        X = (X @ np.linalg.eigh(np.cov(X.T).reshape(X.shape[1], -1))[1][:, ::-1])[known]
-        counts = [count for count in _MORE_COMPONENTS if count <= min(X.shape[1], most)]
-        for count in (_COMPONENTS, *counts):
-            head = evaluation.SmoothClassifier().fit(X[:, :count], classes)
-            errors[columns, count] = head.leave_one_out_error_
-    return errors
-
-
-def _of_widths(
-    args: argparse.Namespace,
-    data: Dataset,
-    known: np.ndarray,
-    classes: np.ndarray,
-    defaults: dict[str, Any],
-    codes: np.ndarray,
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Codes of the labelled sequences by the width that some of them choose, so that no other row has a say in it."""
-    by_kernel = {repr(defaults["kernel"]): codes[known]}
-
-    def of_part(rows: np.ndarray) -> np.ndarray:
-        alike = len(set(classes[rows].tolist())) < 2
-        kernel = defaults["kernel"] if alike else choose_for_sequences(data.items[known][rows], classes[rows])[0]
-        if repr(kernel) not in by_kernel:
-            estimator = build_estimator(args, data, defaults=defaults | {"kernel": kernel})
-            by_kernel[repr(kernel)] = estimator.fit(data.items).codes_[known]
-        return by_kernel[repr(kernel)]
-
-    return of_part
 
 
 def _without_rare(y: np.ndarray, least: int) -> np.ndarray:
@@ -227,38 +147,6 @@ def _copies(estimator: estimators.KernelEstimator, data: Dataset, y: np.ndarray)
     return numbers
 
 
-def _cross_validated(
-    codes: np.ndarray,
-    y: np.ndarray,
-    groups: np.ndarray,
-    seed: int,
-    of_part: Callable[[np.ndarray], np.ndarray] | None = None,
-) -> dict[str, float]:
-    """Cross-validated accuracy, copies kept in one fold, with its standard error; ``of_part``: codes for some rows."""
-    from sklearn.model_selection import StratifiedGroupKFold
-
-    from rkhs.evaluation.comparison import corrected_error, counting_error
-
-    folds = min(_FOLDS, len(set(groups.tolist())), *Counter(y.tolist()).values())
-    hits = []
-    with quiet():  # copies leave a part without a class
-        for repeat in range(_REPEATS):
-            cut = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + repeat)
-            for train, test in cut.split(codes, y, groups):
-                if len(test) and len(train) > 1:
-                    Z = codes if of_part is None else of_part(train)
-                    hits.append(evaluation.SmoothClassifier().fit(Z[train], y[train]).predict(Z[test]) == y[test])
-    accuracy = float(np.concatenate(hits).mean())
-    return {
-        "accuracy": accuracy,
-        "standard error": max(
-            counting_error(accuracy, len(np.unique(groups))) * (1.0 if of_part is None else SHARED),
-            corrected_error(np.array([one.mean() for one in hits])),
-        ),
-        "folds": folds,
-    }
-
-
 def _choices(facts: dict[str, Any]) -> tuple[list[str], str]:
     """Say what the classes chose, and that codes depend on them by that alone."""
     chosen = {name: facts[f"{name} choice"] for name in ("kernel", "columns") if facts[f"{name} choice"]}
@@ -285,11 +173,11 @@ def _summary(facts: dict[str, Any], hint: str) -> list[str]:
         f"predicts {name}: {counts_text}"
         + (f"; {gaps} of {n} rows have no class, rkhs predict finds theirs" if gaps else ""),
         f"cross-validated accuracy{rests}: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
-        f"{folds} parts, {_REPEATS} times; the most common class alone: "
+        f"{folds} parts, {REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
         *([little_sentence("the most common class") + hint] if hardly else []),
         *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
-        *([f"{measured}the model has them all."] if folds < _FOLDS else []),
+        *([f"{measured}the model has them all."] if folds < FOLDS else []),
         f"Codes were made from all rows, without {name}{but}. The accuracy is for rows like those whose {name} is "
         "known.",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -12,7 +13,6 @@ import torch
 from rkhs._core.arrays import is_curves, read_curves
 from rkhs._core.checks import check_number, naming, real_array
 from rkhs._core.errors import InputError, OutlierWarning, some_rows, warn
-from rkhs._core.ownership import private_copy
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.curve_choice import (
     BASES,
@@ -309,7 +309,7 @@ class FunctionalKernelRegressor(DualRegressor):
 
     def _of_bases(self, projected: Callable[..., Regression], bases: tuple[Kernel | str, ...]) -> Regression:
         """The regression on the basis of the smaller median left-out error; on the first if outputs have gaps."""
-        self.basis_, found = private_copy(bases[0]), projected(bases[0])
+        self.basis_, found = copy.deepcopy(bases[0]), projected(bases[0])
         if len(bases) > 1 and not _has_gaps(found):
             reg = FIXED_REG if self._chooses else check_number(self.reg, "reg", above=0.0)
             other = projected(bases[1], [(found.kernel.pairs[0].kernel, found.grams[0])])

@@ -16,7 +16,6 @@ from sklearn.utils import _safe_indexing
 from rkhs._core.errors import RkhsError
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
-from rkhs.evaluation.comparison import counting_error
 from rkhs.reports.audit import class_name, is_class
 from rkhs.reports.held_out import (
     SHARED,
@@ -154,6 +153,8 @@ def _score_numbers(
 def _score_classes(
     name: str, true: np.ndarray, left_out: np.ndarray, shared: float
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    from rkhs.evaluation.comparison import counting_error
+
     predicted = left_out.argmax(1).astype(float)
     margins = left_out.max(1) - left_out[np.arange(len(true)), true.astype(int)]
     accuracy = float((true == predicted).mean())

@@ -1,0 +1,134 @@
+"""What classes choose of the model of their codes, and the accuracy: kernels, columns, numbers of components."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rkhs import estimators, evaluation
+from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
+from rkhs.cli.inputs import quiet
+from rkhs.reports.held_out import SHARED
+
+if TYPE_CHECKING:
+    from rkhs.data import Dataset
+
+FOLDS, REPEATS = 5, 5  # of a cross-validated accuracy
+_COMPONENTS = 10
+_MOST_COMPONENTS = 40  # of sequences
+_MORE_COMPONENTS = (20, 40)  # of a table, compared by its classes
+_READ = {"filled": "standardised", "ranked": "as ranks"}
+
+
+def defaults_of_classes(
+    args: argparse.Namespace, data: Dataset, known: np.ndarray, classes: np.ndarray
+) -> tuple[dict[str, Any], str | None]:
+    """Settings by the kind of the items, and how the kernel of sequences was chosen."""
+    width = data.X.shape[1] if data.X.ndim == 2 else _COMPONENTS
+    if data.kind != "sequences" or chose_kernel(args):
+        return {"n_components": min(_COMPONENTS, width)}, None
+    kernel, sentence = choose_for_sequences(data.items[known], classes)
+    count = max(_COMPONENTS, min(_MOST_COMPONENTS, data.n_samples // 4))
+    return {"n_components": count, "kernel": kernel}, sentence
+
+
+def choose_columns(
+    args: argparse.Namespace,
+    estimator: estimators.KernelEstimator,
+    data: Dataset,
+    known: np.ndarray,
+    classes: np.ndarray,
+) -> str | None:
+    """Set how numbers of a table are read, and the number of components, where no flag does; say how."""
+    asked = {text.partition("=")[0] for text in args.set or ()}
+    if getattr(estimator, "columns", None) != "filled" or "columns" in asked:
+        return None
+    free = args.n_components is None and "n_components" not in asked
+    errors = _errors_by_columns(data, known, classes, data.n_samples // 4 if free else 0)
+    columns, count = min(errors, key=lambda one: errors[one])
+    estimator.set_params(columns=columns, **({"n_components": count} if count > _COMPONENTS else {}))
+    return (
+        f"numbers {_READ[columns]}, chosen by the classes, as is the number of components; leave-one-out errors of "
+        "principal components (1: the shares alone): "
+        + ", ".join(f"{count} {_READ[columns]} {error:.3f}" for (columns, count), error in errors.items())
+    )
+
+
+def _errors_by_columns(
+    data: Dataset, known: np.ndarray, classes: np.ndarray, most: int
+) -> dict[tuple[str, int], float]:
+    """Leave-one-out errors of classes by principal components, by how numbers are read and how many there are."""
+    from rkhs.features import FilledTable
+
+    errors: dict[tuple[str, int], float] = {}
+    for columns, table in (("filled", FilledTable()), ("ranked", FilledTable(numbers="ranks"))):
+        with quiet():  # the fit reads the rows again
+            X = table.fit(data.X).transform(data.X)
+        X = (X @ np.linalg.eigh(np.cov(X.T).reshape(X.shape[1], -1))[1][:, ::-1])[known]
+        counts = [count for count in _MORE_COMPONENTS if count <= min(X.shape[1], most)]
+        for count in (_COMPONENTS, *counts):
+            head = evaluation.SmoothClassifier().fit(X[:, :count], classes)
+            errors[columns, count] = head.leave_one_out_error_
+    return errors
+
+
+def codes_of_parts(
+    args: argparse.Namespace,
+    data: Dataset,
+    known: np.ndarray,
+    classes: np.ndarray,
+    defaults: dict[str, Any],
+    codes: np.ndarray,
+) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Codes of the labelled sequences by the width that some of them alone choose; None for many."""
+    from rkhs.estimators.operator_regressor_cv import FEW_ROWS
+
+    if len(classes) > FEW_ROWS:
+        return None
+    by_kernel = {repr(defaults["kernel"]): codes[known]}
+
+    def of_part(rows: np.ndarray) -> np.ndarray:
+        alike = len(set(classes[rows].tolist())) < 2
+        kernel = defaults["kernel"] if alike else choose_for_sequences(data.items[known][rows], classes[rows])[0]
+        if repr(kernel) not in by_kernel:
+            estimator = build_estimator(args, data, defaults=defaults | {"kernel": kernel})
+            by_kernel[repr(kernel)] = estimator.fit(data.items).codes_[known]
+        return by_kernel[repr(kernel)]
+
+    return of_part
+
+
+def cross_validated(
+    codes: np.ndarray,
+    y: np.ndarray,
+    groups: np.ndarray,
+    seed: int,
+    of_part: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> dict[str, float]:
+    """Cross-validated accuracy, copies kept in one fold, with its standard error; ``of_part``: codes for some rows."""
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    from rkhs.evaluation.comparison import corrected_error, counting_error
+
+    folds = min(FOLDS, len(set(groups.tolist())), *Counter(y.tolist()).values())
+    hits = []
+    with quiet():  # copies leave a part without a class
+        for repeat in range(REPEATS):
+            cut = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + repeat)
+            for train, test in cut.split(codes, y, groups):
+                if len(test) and len(train) > 1:
+                    Z = codes if of_part is None else of_part(train)
+                    hits.append(evaluation.SmoothClassifier().fit(Z[train], y[train]).predict(Z[test]) == y[test])
+    accuracy = float(np.concatenate(hits).mean())
+    return {
+        "accuracy": accuracy,
+        "standard error": max(
+            counting_error(accuracy, len(np.unique(groups))) * (1.0 if of_part is None else SHARED),
+            corrected_error(np.array([one.mean() for one in hits])),
+        ),
+        "folds": folds,
+    }
