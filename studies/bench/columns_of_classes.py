@@ -13,17 +13,15 @@ import contextlib
 import csv
 import io
 import json
-import os
 import tempfile
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from rkhs.cli.main import main as run_command
 from studies.harness.arguments import bench_arguments
-from studies.harness.scripts import run_script
+from studies.harness.scripts import data_folder, run_script
 
 REAL = ("uci_small/sonar.csv", "uci_small/glass.csv", "uci_small/breast_cancer_wisconsin.csv", "adbench/PageBlocks.npz")
 REAL += ("adbench/SpamBase.npz", "adbench/Ionosphere.npz", "adbench/Pima.npz", "adbench/fault.npz")
@@ -46,7 +44,7 @@ def made_table(seed: int, rows: int) -> tuple[str, list[np.ndarray], np.ndarray]
 
 def real_table(name: str, rows: int) -> tuple[str, list[np.ndarray], np.ndarray]:
     """Title, columns and classes of a table of numbers."""
-    path = Path(os.environ["RKHS_DATA"]) / name
+    path = data_folder() / name
     if path.suffix == ".npz":
         file = np.load(path)
         cells, y = file["X"].astype(str), np.char.add("c", file["y"].astype(int).astype(str))

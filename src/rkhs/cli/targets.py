@@ -259,6 +259,8 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
     try:
         values = labels_of(args.labels, name, data.namings, **reading_options(args))
     except InputError as error:
+        if isinstance(error, MixedCells) and error.texts:
+            raise _with_gaps(args, error) from error
         message = _of_labels(args, data, error).replace("`labels`", flag)
         with suppress(InputError):
             labels_of(args.labels, name, [data.column_names or ("",)])

@@ -42,6 +42,7 @@ from rkhs.data.text import (
 )
 
 T = TypeVar("T")
+_BETWEEN_MARKS = r"(?<![^\W_])%s(?![^\W_])"
 _OFFSET = re.compile(r"(:\d\d(?:\.\d+)?)\s?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # from UTC, behind a time
 _OF_VALUES = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator|units?)$|[a-z](?-i:Units?)$")
 _BOUNDS = (">", "<", ">=", "<=", ">>", "<<")
@@ -232,6 +233,21 @@ def _without_starts(names: list[str]) -> list[tuple[str, ...]]:
     return [tuple(name.removeprefix(start) for name in names) for start in common]
 
 
+def _parts_of(names: Sequence[str], keys: Sequence[str]) -> tuple[str, ...]:
+    """The key that each name has between marks, as a file "20260301_S07_01.raw" has "S07"; empty if few have one."""
+    found = [_part_of(name, keys) for name in names]
+    counts = Counter(filter(None, found))
+    many = 2 * counts.total() > len(names) and max(counts.values()) == 1
+    return tuple(part or name for part, name in zip(found, names, strict=True)) if many else ()
+
+
+def _part_of(name: str, keys: Sequence[str]) -> str:
+    """The longest key that a name has between marks, if the others are parts of it; empty if there is none."""
+    found = [key for key in filter(name.__contains__, keys) if re.search(_BETWEEN_MARKS % re.escape(key), name)]
+    longest = max(found, key=len, default="")
+    return longest if len(longest) > 2 and all(map(longest.__contains__, found)) else ""
+
+
 def _shorter_names(namings: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Sequence[str]]:
     """Names without their common ends, with those that they come from."""
     return {short: names for names in namings for short in _without_ends(names)}
@@ -244,6 +260,10 @@ def _most_alike(
     shorter = _shorter_names(filter(None, (*namings, *keys)))
     items, known = ([*some, *(short for short, names in shorter.items() if names in some)] for some in (namings, keys))
     names, best = max(product(items, known), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
+    if not {*names} & {*best} - {""}:
+        parts = ((some, best, part) for some, best in product(namings, keys) if (part := _parts_of(some, best)))
+        some, best, names = next(parts, (names, best, names))
+        shorter[tuple(names)] = some
     for one in (one for one, given in ((names, namings), (best, keys)) if one not in given):
         long, short = next(pair for pair in zip(shorter[tuple(one)], one, strict=True) if pair[0] != pair[1])
         warn(f"{source}: names of rows such as {quote(long)} are matched as {quote(short)}")
