@@ -23,6 +23,7 @@ def blocks(page: Path) -> list[tuple[int, str]]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("all_candidates")  # as a reader runs them
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if blocks(page)], ids=lambda page: page.relative_to(ROOT).as_posix()
 )
