@@ -168,5 +168,12 @@ def test_labels_name_a_part_of_the_names_of_files_and_words_among_their_numbers_
     status, said, out = run(*printed(said))
     assert (status, "are matched as 'TA100-N1'" in said) == (0, True), said
     assert "20 items" in out
-    table("b.csv", ["sample,level", *(f"TA{100 + i // 2}-N1,{i}" for i in range(24))])  # each stands in two rows
+    table("a.csv", ["file,x,y", *(f"run_TA{100 + i // 2}-N1_{i:02d}.RCC,{i % 7},{i % 5}" for i in range(24))])
+    table("b.csv", ["sample,level", *(f"TA{100 + i}-N1,{i}" for i in range(12))])  # each stands in two names
+    status, said, _ = run("fit", "a.csv", "--labels", "b.csv", "--predict", "level", "-o", "m.rkhs")
+    assert (status, "expected names such as 'run_TA100-N1_00.RCC'" in said) == (2, True), said
+    table("a.csv", ["file,x,y", *(f"TA{100 + i}_TB{100 + i},{i % 7},{i % 5}" for i in range(24))])
+    table(
+        "b.csv", ["sample,level", *(f"T{letter}{100 + i},{i}" for letter in "AB" for i in range(24))]
+    )  # two in a name
     assert run("fit", "a.csv", "--labels", "b.csv", "--predict", "level", "-o", "m.rkhs")[0] == 2
