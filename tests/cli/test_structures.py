@@ -103,6 +103,33 @@ def test_a_record_of_zero_peaks_is_left_out_by_name_and_lends_its_tags_to_no_oth
     assert read_column(tmp_path / "a.msp", "smiles", argument="x").tolist() == ["CCO", None, None]
 
 
+def test_spectra_of_intact_ions_next_to_those_of_fragments_are_left_out(tmp_path: Path) -> None:
+    one = "BEGIN IONS\nFEATURE_ID={}\nPEPMASS=1.5\nMSLEVEL={}\n10.5 {}\nEND IONS\n\n"
+    (tmp_path / "a.mgf").write_text("".join(one.format(i, level, level) for i in (7, 9) for level in (1, 2)))
+    data = read_items(tmp_path / "a.mgf")
+    assert (data.row_names, data.row_numbers) == (("7", "9"), [2, 4])
+    assert [float(intensity[0]) for _, intensity in data.items] == [2.0, 2.0]
+    (tmp_path / "b.mgf").write_text("".join(one.format(i, 1, 1) for i in (7, 9)))
+    assert read_items(tmp_path / "b.mgf").row_names == ("7", "9")
+
+
+def test_records_of_sirius_are_spectra_of_fragments_by_collision(tmp_path: Path) -> None:
+    (tmp_path / "a.ms").write_text(
+        ">compound one\n>parentmass 195.0877\n>smiles CCO\n#rt 725.28s\n\n>ms1\n195.1 5\n\n"
+        ">collision 35\n50.5 1\n60.5 2\n>collision 20\n70.5 3\n\n>compound two\n>parentmass 60.5\n\n>ms2\n45.5 7\n"
+    )
+    data = read_items(tmp_path / "a.ms")
+    assert data.row_numbers == [2, 3, 4]
+    np.testing.assert_allclose(data.items[0], [[50.5, 60.5], [1.0, 2.0]])
+    for name, cells in (
+        ("smiles", ["CCO", "CCO", "CCO", None]),
+        ("compound_name", ["one", "one", "one", "two"]),
+        ("precursor_mz", [195.0877, 195.0877, 195.0877, 60.5]),
+        ("collision", [np.nan, 35.0, 20.0, np.nan]),
+    ):
+        np.testing.assert_array_equal(read_column(tmp_path / "a.ms", name, argument="x"), np.array(cells))
+
+
 def test_candidates_are_ranked_with_sets_and_probabilities(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["predict", str(folder / "m.rkhs"), str(folder / "new.mgf"), "--candidates", str(folder / "lists.csv")]
     capsys.readouterr()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 input: tables (.csv, .tsv, .xlsx, .parquet, .npy, .npz; .csv.gz, .feather, .txt), molecules (.smi, .sdf; --smiles
 COLUMN), sequences (.fasta, .txt), graphs (a folder in the TU format or of .graphml, .gml and .edgelist files),
-series (.ts; --kind series), curves (--kind curves), spectra (.mgf, .msp).
+series (.ts; --kind series), curves (--kind curves), spectra (.mgf, .msp, .ms).
 
 kernels: a name, name(parameter=value), and sums, products and multiples of such: 'gaussian(gamma=median) + 0.1*linear'.
 Quote them for the shell. Names and short names, with the defaults by kind marked *:

@@ -242,8 +242,9 @@ def _report_skipped(args: argparse.Namespace, data: Dataset) -> Dataset:
             f"{len(lost)} with an empty cell in place of a text" if data.kind in OBJECTS else "because no cell is known"
         )
         warn(f"{data.source}: left out, {what}: {rows}")
-    for bad in (bad for bad in data.skipped if bad.row not in lost):
-        warn(f"{data.source}: row {bad.row} left out ({bad.reason}): {quote(bad.text)}")
+    for reason in dict.fromkeys(bad.reason for bad in data.skipped if bad.row not in lost):
+        bad = [f"row {bad.row} {quote(bad.text)}" for bad in data.skipped if bad.reason == reason]
+        warn(f"{data.source}: {len(bad)} row{'' if len(bad) == 1 else 's'} left out ({reason}): {listed(bad, 5)}")
     return data
 
 

@@ -24,7 +24,7 @@ from rkhs.data.text import WEAK, number_in
 TEXT_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".txt.gz", ".xlsx")
 TABLES = (*TEXT_TABLES, ".parquet", ".feather")
 KINDS = ("curves", "graphs", "sequences", "series", "spectra", "texts", "vectors")
-SPECTRA = (".mgf", ".msp")
+SPECTRA = (".mgf", ".msp", ".ms")
 SDF = (".sdf", ".sdf.gz", ".mol")
 _SEQUENCES = (".fasta", ".fa", ".faa", ".fna", ".afa")
 FASTA = (*_SEQUENCES, *(f"{end}.gz" for end in _SEQUENCES))

@@ -56,16 +56,17 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
       at the end are padding and cut off.
     * Curves: a table whose columns are named by their times, increasing numbers, or not named; a ``.npz`` file with the
       array ``times`` or ``t`` next to them.
-    * Spectra: ``.mgf`` and ``.msp``. An item is a pair ``(mz, intensity)`` of arrays; what else a record says, such as
-      ``smiles``, is a column. Rows are named by a title, a name or a number that differs in all records.
+    * Spectra: ``.mgf``, ``.msp``, ``.ms``. An item is a pair ``(mz, intensity)`` of arrays; what else a record says,
+      such as ``smiles``, is a column. Rows are named by a title, a name or a number that differs in all records;
+      records of MS level 1 next to others are left out.
 
     Parameters
     ----------
     path : str or path
     kind : {"graphs", "sequences", "texts", "series", "curves", "spectra", "vectors"}, default=None
         What the items are. None: graphs for the files and folders above; sequences for ``.fasta`` and its like; series
-        for ``.ts``; spectra for ``.mgf`` and ``.msp``; for ``.txt`` vectors if most cells are numbers, else sequences,
-        or texts where a line has several words; else what :func:`read_table` reads.
+        for ``.ts``; spectra for ``.mgf``, ``.msp`` and ``.ms``; for ``.txt`` vectors if most cells are numbers, else
+        sequences, or texts where a line has several words; else what :func:`read_table` reads.
     **options
         Those of :func:`read_table` that the kind takes: none for graphs and spectra; `columns` (one), `index_column`,
         `header`, `delimiter` and `encoding` for sequences and texts; for series `key`, and of ``.csv`` and ``.tsv``

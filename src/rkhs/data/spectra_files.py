@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Collection
 from io import StringIO
+from itertools import compress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,18 +19,24 @@ from rkhs.data.formats import SPECTRA
 from rkhs.data.tables import Columns, typed
 
 _NAMES = ("title", "compound_name", "spectrum_id", "accession", "feature_id", "scans")
+_COMPOUND = re.compile(r"^>compound[ \t]+(.*)\n((?:(?!>compound).*\n?)*)", re.MULTILINE)  # of SIRIUS
+_TAG = re.compile(r"^[>#](?!ms|collision)(\w+)[ \t]+(.*)", re.MULTILINE)
+_PEAKS = re.compile(r"^>(ms1|ms2|collision)\w*[ \t]*(.*)\n((?:[^>#\n]*\n?)*)", re.MULTILINE)
+_SIRIUS = {"parentmass": "pepmass", "ionization": "adduct"}
 _COMPOUNDS = ("inchikey", "inchi", "cas_number", "casno", "cas", "nistno", "nist_number")  # of several spectra, perhaps
 _NO_PEAKS = re.compile(r"^(num peaks:)\s*0\s*$", re.IGNORECASE | re.MULTILINE)
 
 
 def read_spectra(file: Path, **_: Any) -> Dataset:
-    """Read spectra as pairs ``(mz, intensity)``; records without a peak are left out. Options are those of tags."""
+    """Read spectra as pairs ``(mz, intensity)``, without those of no peak, and of intact ions beside fragments."""
     if file.suffix.lower() not in SPECTRA:
         raise InputError(f"{file}: spectra are read from files that end in {' or '.join(SPECTRA)}")
     records = _records(file)
     items = np.fromiter(((one.peaks.mz, one.peaks.intensities) for one in records), object)
+    fragments = _of_fragments(records)
     data = Dataset(items, "spectra", _names(records), None, str(file), aliases=_aliases(records))
-    return keep_rows(data, np.array([intensities.any() for _, intensities in items]), "no peaks")
+    peaks = np.array([intensities.any() for _, intensities in items])
+    return keep_rows(keep_rows(data, fragments, "MS level 1: no fragments"), peaks[fragments], "no peaks")
 
 
 def read_tags(file: Path, missing: Collection[str] = ()) -> Columns:
@@ -51,7 +58,8 @@ def _records(file: Path) -> list[Any]:
     text = read_text(file)
     logging.getLogger("matchms").setLevel(logging.ERROR)
     try:
-        if file.suffix.lower() == ".mgf":
+        if file.suffix.lower() != ".msp":
+            text = text if file.suffix.lower() == ".mgf" else _as_mgf(text)
             records = list(reader.load_from_mgf(StringIO(text)))
         else:  # matchms would add the tags of a record without peaks to those of the next
             with TemporaryDirectory() as folder:
@@ -65,6 +73,24 @@ def _records(file: Path) -> list[Any]:
     return records
 
 
+def _as_mgf(text: str) -> str:
+    """The records of SIRIUS in the form of an .mgf: one for the peaks below each ``>ms2`` or ``>collision``."""
+    records = []
+    for name, compound in _COMPOUND.findall(text):
+        tags = [("compound_name", name), *_TAG.findall(compound)]
+        for level, energy, peaks in _PEAKS.findall(compound):
+            found = [*tags, ("mslevel", "1" if level == "ms1" else "2"), *([("collision", energy)] if energy else ())]
+            lines = (f"{_SIRIUS.get(key, key).upper()}={value}" for key, value in found)
+            records.append("\n".join(("BEGIN IONS", *lines, peaks.strip(), "END IONS\n")))
+    return "\n".join(records)
+
+
+def _of_fragments(records: list[Any]) -> np.ndarray:
+    """Whether records are spectra of fragments, as their levels say; all are where none says so."""
+    levels = np.array([str(one.get("ms_level", "2")) for one in records])
+    return (levels != "1") | (levels == "1").all()
+
+
 def _aliases(records: list[Any]) -> tuple[tuple[str, ...], ...]:
     """What may name records in other files: each key of names, empty where a record lacks it."""
     found = (tuple(str(one.get(key, "")).strip() for one in records) for key in (*_NAMES, *_COMPOUNDS))
@@ -72,5 +98,7 @@ def _aliases(records: list[Any]) -> tuple[tuple[str, ...], ...]:
 
 
 def _names(records: list[Any]) -> tuple[str, ...] | None:
-    """Names of the records: what differs in all of them."""
-    return next((found for found in _aliases(records) if all(found) and len(set(found)) == len(found)), None)
+    """Names of the records: what differs in all of them, or in all of fragments."""
+    kept = _of_fragments(records)
+    named = ((found, [*compress(found, kept)]) for found in _aliases(records))
+    return next((found for found, these in named if all(these) and len({*these}) == len(these)), None)
