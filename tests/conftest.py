@@ -80,7 +80,7 @@ def _one_torch_thread() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def few_candidates() -> Iterator[dict[str, Any]]:
-    """Fits are short: autoencoders try one regulariser, maps one decoder after a short descent, forests have few trees.
+    """Fits are short: autoencoders try one regulariser and end early, maps try one decoder, forests have few trees.
 
     Yields what is replaced, by name. What most tests ask does not depend on the model that is chosen, nor on where a
     descent ends, nor on how often an accuracy is measured; the others use ``all_candidates``.
@@ -90,14 +90,18 @@ def few_candidates() -> Iterator[dict[str, Any]]:
     from rkhs.estimators.maps import decoder, fit
     from rkhs.evaluation import comparison
 
-    read = settings._read_regs
+    read, as_solver = settings._read_regs, settings.as_solver
 
     def few(*args: Any, **options: Any) -> dict[str, Any]:
         found = read(*args, **options)
         return {**found, "candidates": found["candidates"][-1:], "weaker": ()} if "candidates" in found else found
 
+    def rough(solver: Any, names: Any, max_iter: Any, tol: float) -> Any:
+        return as_solver(solver, names, max_iter, 1e-2 if tol == 1e-4 else tol)  # the default
+
     short = {
         (settings, "_read_regs"): few,
+        (settings, "as_solver"): rough,
         (decoder, "_WIDTHS_AND_REGS"): decoder._WIDTHS_AND_REGS[1:2],
         (decoder, "_FOLDS"): 2,
         (comparison, "_TREES"): 5,
