@@ -35,6 +35,21 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)  # before cases are chosen by their markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the cases of a test with ``sample(n)``, n at equal steps are tried by default, and the others are slow."""
+    functions: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sample") and not item.get_closest_marker("slow"):
+            functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in functions.values():
+        count = cases[0].get_closest_marker("sample").args[0]
+        kept = {i * len(cases) // count for i in range(count)}
+        for i, item in enumerate(cases):
+            if i not in kept:
+                item.add_marker("slow")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file() -> Iterator[None]:
     """Examples in docstrings are those of the library: no module of tests has one, and to look for them takes time."""

@@ -369,6 +369,7 @@ def formed(name: str, **options: Any) -> KernelAutoencoder:
     return KernelAutoencoder(**{"reg": (1e-4,) * (depth + 1), **given})
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", slowly(FORMS, "ball", "deep", "four layers", "soft"))
 def test_sets_of_codes_and_depth_fit_and_say_the_same_from_a_file(name: str, tmp_path: Path) -> None:
     rows, new = X[:100], NEW[:40]
