@@ -243,8 +243,12 @@ def _report_skipped(args: argparse.Namespace, data: Dataset) -> Dataset:
         )
         warn(f"{data.source}: left out, {what}: {rows}")
     for reason in dict.fromkeys(bad.reason for bad in data.skipped if bad.row not in lost):
-        bad = [f"row {bad.row} {quote(bad.text)}" for bad in data.skipped if bad.reason == reason]
-        warn(f"{data.source}: {len(bad)} row{'' if len(bad) == 1 else 's'} left out ({reason}): {listed(bad, 5)}")
+        rows = [bad for bad in data.skipped if bad.reason == reason]
+        if len(rows) == 1:
+            warn(f"{data.source}: row {rows[0].row} left out ({reason}): {quote(rows[0].text)}")
+            continue
+        names = listed([f"{bad.row} {quote(bad.text)}" for bad in rows])
+        warn(f"{data.source}: {len(rows)} rows left out ({reason}): rows {names}")
     return data
 
 
