@@ -12,12 +12,13 @@ import numpy as np
 from rkhs.data.columns import TENFOLD, TWINS, Column, column_remarks, many, rounded, row_copies, samples_remark, spreads
 from rkhs.data.known_columns import alike_spellings
 from rkhs.data.molecule_files import molecule_remarks
+from rkhs.plots.display import colour_ends
 from rkhs.reports.items import Items
 from rkhs.reports.pictures import histogram
-from rkhs.reports.wording import readable
+from rkhs.reports.wording import readable, whole_percent
 
 HEAD = ("column", "kind", "read as", "empty", "spread", "")
-_MOST, _BINS, _COMMON = 40, 12, 3
+_MOST, _BINS, _COMMON = 200, 12, 3
 _KINDS = {"identifier": "identifier", "name": "identifier", "date": "date", "days": "date", "free": "free text"}
 _COPIES = ("item is a copy of an earlier one", "items are copies of earlier ones")
 
@@ -33,9 +34,8 @@ def audit(items: Items, *, scaled: bool = False) -> list[str]:
     sentences += _lengths(items)
     sentences += _duplicates(items)
     sentences += _gaps(items)
-    repeated = len(items) - len(set(items.names))
-    if items.named and repeated:
-        sentences.append(f"{many(repeated, 'item has', 'items have')} a name that another item has too.")
+    if items.repeated:
+        sentences.append(f"{many(items.repeated, 'item has', 'items have')} a name that an earlier item has too.")
     return sentences
 
 
@@ -60,8 +60,7 @@ def _size(items: Items) -> str:
 def _columns(items: Items, names: Sequence[str], X: np.ndarray, scaled: bool) -> Iterator[str]:
     if items.image_shape is None:
         cells = np.asarray(items.X, dtype=object) if items.kind == "table" else X
-        rows = items.names if items.named else [*map("row {}".format, items.names)]
-        yield from (remark.text for remark in column_remarks(cells, names, items.dates, rows))
+        yield from (remark.text for remark in column_remarks(cells, names, items.dates, items.names))
         for name, column in zip(names, cells.T, strict=True):
             yield from alike_spellings(name, [*filter(lambda cell: isinstance(cell, str), column.tolist())])
         if items.kind != "table" and not scaled:  # MixedTable divides each column by its spread
@@ -154,8 +153,8 @@ def class_name(value: Any) -> str:
 
 def column_rows(items: Items, columns: str, target: tuple[str, np.ndarray] | None) -> list[list[str]]:
     """Cells of HTML: the target first, then the columns, as many as a page can hold."""
-    rows = [] if target is None else [_row(*target, "the target: not read by the map")]
-    if items.columns is None or items.numbers is None or items.image_shape is not None or items.kind == "curves":
+    rows = [] if target is None else [_row(*target, "the target: not read by the map", classed=is_class(target[1]))]
+    if items.columns is None or items.numbers is None or items.image_shape or items.kind not in ("vectors", "table"):
         return rows
     cells = np.asarray(items.X, dtype=object) if items.kind == "table" else items.numbers
     for j, name in enumerate(items.columns[:_MOST]):
@@ -171,34 +170,35 @@ def _read_as(cells: np.ndarray, columns: str) -> str:
     return {"scaled": "standardised", "filled": "standardised, gaps filled", "ranked": "ranks"}.get(columns, "as it is")
 
 
-def _row(name: str, cells: np.ndarray, read: str, *, dated: bool = False) -> list[str]:
+def _row(name: str, cells: np.ndarray, read: str, *, dated: bool = False, classed: bool = False) -> list[str]:
     known: Any = [cell for cell in cells.tolist() if class_name(cell)]
     column = Column(cells, name, dated=dated)
     gaps = len(cells) - len(known)
-    empty = f"{gaps} ({gaps / len(cells):.0%})" if gaps else "none"
-    if column.is_text or is_class(column.known):
-        kind, spread, bars = _of_classes(known)
-    else:
-        kind, spread, bars = _of_numbers(column)
-    return [escape(name), _KINDS.get(column.kind, kind), read, empty, escape(spread), histogram(bars)]
+    empty = f"{gaps} ({whole_percent(gaps / len(cells))})" if gaps else "none"
+    kind, spread, bars, far = _of_classes(known) if column.is_text or classed or not known else _of_numbers(column)
+    return [escape(name), _KINDS.get(column.kind, kind), read, empty, escape(spread), histogram(bars, far)]
 
 
-def _of_classes(known: list[Any]) -> tuple[str, str, np.ndarray]:
+def _of_classes(known: list[Any]) -> tuple[str, str, np.ndarray, str]:
     counts = Counter(map(class_name, known))
     common = ", ".join(f"{_short(text)} ({count})" for text, count in counts.most_common(_COMMON))
     more = f", {len(counts) - _COMMON} more" if len(counts) > _COMMON else ""
     kind = {0: "empty", 1: "constant"}.get(len(counts), f"{len(counts)} classes")
-    return kind, common + more, np.array([count for _, count in counts.most_common(_BINS)])
+    return kind, common + more, np.array([count for _, count in counts.most_common(_BINS)]), "neither"
 
 
-def _of_numbers(column: Column) -> tuple[str, str, np.ndarray]:
+def _of_numbers(column: Column) -> tuple[str, str, np.ndarray, str]:
+    """Kind and spread, and bars of which the ends hold what is far from the others."""
     low, middle, high = np.quantile(column.known, (0.0, 0.5, 1.0)).tolist()
+    if low == high:
+        return _of_classes(column.known.tolist())
     kind = "whole numbers" if bool((column.known == np.round(column.known)).all()) else "numbers"
-    bars = np.histogram(column.known, _BINS)[0]
+    start, end, far = colour_ends(column.known)
+    bars = np.histogram(column.known.clip(start, end), min(_BINS, column.different))[0]
     if column.kind != "days":
-        return kind, f"{readable(low)} to {readable(high)}, median {readable(middle)}", bars
+        return kind, f"{readable(low)} to {readable(high)}, median {readable(middle)}", bars, far
     first, half, last = (str(np.datetime64("1970-01-01") + int(day)) for day in (low, middle, high))
-    return kind, f"{first} to {last}, half before {half}", bars
+    return kind, f"{first} to {last}, half before {half}", bars, far
 
 
 def _short(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,7 +26,7 @@ class Items:
     X: Any  # for ``model.transform``
     kind: str  # as in ``Dataset.kind``
     numbers: np.ndarray | None  # (n, d): rows of numbers, cells of a mixed table included; None for objects
-    names: tuple[str, ...]  # of the items; their numbers from 1 if they have none
+    names: tuple[str, ...]  # of the items; those that several have with the numbers of their rows, as those without
     named: bool  # whether the names were given
     columns: tuple[str, ...] | None
     smiles: tuple[str, ...] | None = None
@@ -34,6 +35,7 @@ class Items:
     source: str | None = None
     dates: tuple[str, ...] = ()
     filled: int = 0  # cells of curves
+    repeated: int = 0  # names that an earlier item has too
 
     def __len__(self) -> int:
         return len(self.names)
@@ -66,6 +68,7 @@ def read_items(
     if index is not None and index.dtype.kind in "iu":
         index = None  # numbers of rows, not names
     labels = _texts(_first(names, getattr(data, "row_names", None), index), n, "names")
+    numbered, counts = map("row {}".format, getattr(data, "row_numbers", range(1, n + 1))), Counter(labels)
     structures = _texts(_first(smiles, getattr(data, "smiles", None)), n, "smiles")
     kind = _kind(items, domain, structures) if data is None else data.kind
     numbers = _numbers(items, kind)
@@ -74,8 +77,12 @@ def read_items(
         X=items,
         kind=kind,
         numbers=numbers,
-        names=tuple(map(str, getattr(data, "row_numbers", range(1, n + 1)))) if labels is None else labels,
+        names=tuple(
+            f"{label} ({row})" if counts[label] > 1 else label or row
+            for label, row in zip(labels or ("",) * n, numbered, strict=True)
+        ),
         named=labels is not None,
+        repeated=sum(counts.values()) - len(counts),
         columns=_heads(heads, numbers, kind, getattr(data, "places", ())),
         smiles=structures,
         skipped=getattr(data, "skipped", ()),

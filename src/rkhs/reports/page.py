@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.files import shell_word
+from rkhs.data.columns import share_a_unit
 from rkhs.data.dataset import listed
 from rkhs.estimators import KernelEstimator
 from rkhs.plots.codes import spread_out, within_view
@@ -48,6 +49,7 @@ class Content:
     model: KernelEstimator
     items: Items  # those on the page
     total: int  # number of all items
+    notes: Sequence[str]  # what was done to read the items
     audit: tuple[str, ...]
     columns: list[list[str]]  # cells of the table of columns
     codes: np.ndarray  # (n, p)
@@ -73,7 +75,7 @@ def page(content: Content) -> str:
         name = "The table" if len(content.columns) > 1 else "The items"
         parts = [
             ("target", "The target", _target(content)),
-            ("input", name, table + _listed(content.audit)),
+            ("input", name, table + _listed([*content.notes, *content.audit])),
             *parts,
             ("items", "Items to look at", _rebuilt(content) + _novel(content) + _copies(content)),
             ("next", "Next", _next(content)),
@@ -168,29 +170,36 @@ def _loss(content: Content) -> str:
 
 
 def _target(content: Content) -> str:
-    found = content.prediction
+    found, names = content.prediction, content.items.names
     if found is None or isinstance(found, str):
-        return _paragraph(found) if found else ""
-    parts = "".join(map(_paragraph, found.sentences))
-    parts += _confusion(found) if found.classes else scatter(found.predicted, found.true, found.name)
-    return parts + _column_importance(found) + _atom_contributions(content.items, found) + _wrong(content, found)
-
-
-def _column_importance(found: Prediction) -> str:
-    if not found.columns:
         return ""
-    widest = found.columns[0][1] or 1.0
-    unit = "the share of a class" if found.classes else found.name
+    marked = [
+        (at, i, f"{names[i]}: {found.cell(found.true[at])}, predicted {found.cell(found.predicted[at])}")
+        for at, i in zip(found.wrong[:_MAX_NAMES], found.rows[found.wrong].tolist(), strict=False)
+    ]
+    parts = _paragraph(found.sentences[-1])
+    parts += _confusion(found) if found.classes else scatter(found.predicted, found.true, found.name, marked)
+    return parts + _column_importance(content.items, found) + _atom_contributions(content.items, found) + _wrong(content, found)
+
+
+def _column_importance(items: Items, found: Prediction) -> str:
+    if not found.columns or items.columns is None:
+        return ""
+    widest, all_of_them = found.columns[0][1] or 1.0, len(found.columns) == len(items.columns)
+    cell = (lambda move: f"{move / 2.0**0.5:.1%}") if found.classes else readable
     above = [(name, move) for name, move in found.columns if move > found.chance]
-    below = [name for name, move in found.columns if move <= found.chance]
-    note = f"Root mean square change of the predictions when a column is permuted, in units of {unit}."
-    note += f" A shuffled copy of {found.columns[0][0]}, which says nothing, changes them by {readable(found.chance)}."
+    below = [name for name, move in found.columns if move <= found.chance] if all_of_them else []
+    note = "How far predictions move (root mean square) when the cells of a column are shuffled (permutation importance)"
+    note += "; 100% leads from one class to another." if found.classes else f", in units of {found.name}."
+    note += f" A shuffled copy of {found.columns[0][0]}, which says nothing, moves them by {cell(found.chance)}."
     note += f" No more than that: {listed(below)}." if below else ""
+    note += "" if all_of_them else f" The {len(found.columns)} columns most like the predictions were shuffled."
     rows = [
-        [escape(name), readable(move), f'<meter max="100" value="{100.0 * move / widest:.0f}"></meter>']
+        [escape(name), cell(move), f'<meter max="100" value="{100.0 * move / widest:.0f}"></meter>']
         for name, move in above[:_MAX_COLUMNS]
     ]
-    return f"<h3>Permutation importance of columns</h3>{_paragraph(note)}" + _table(["column", "change", ""], rows)
+    note += " Columns that repeat each other share what they hold."
+    return f"<h3>Columns that matter</h3>{_paragraph(note)}" + _table(["column", "change", ""], rows)
 
 
 def _atom_contributions(items: Items, found: Prediction) -> str:
@@ -198,10 +207,11 @@ def _atom_contributions(items: Items, found: Prediction) -> str:
         return ""
     towards = f"towards {found.classes[-1]}" if found.classes else "up"
     note = f"Blue atoms move the prediction {towards}, orange ones the other way, in molecules of the smallest and the"
-    pictures = [(i, structure_svg(items.smiles[i], weights)) for i, weights in found.atoms]
     cells = "".join(
-        f'<li>{_item_button(items, i)}<img class="structure" alt="structure" src="{address}"></li>'
-        for i, address in pictures
+        f'<li>{_item_button(items, i)}<img class="structure" alt="structure" src="{structure_svg(items.smiles[i], parts)}">'
+        f"predicted {escape(found.cell(found.predicted[at]))}, in the file {escape(found.cell(found.true[at]))}</li>"
+        for at, parts in found.atoms
+        for i in found.rows[[at]].tolist()
     )
     return f'<h3>Contributions of atoms</h3>{_paragraph(f"{note} largest predictions.")}<ul class="tiles">{cells}</ul>'
 
@@ -218,7 +228,9 @@ def _confusion(found: Prediction) -> str:
 def _wrong(content: Content, found: Prediction) -> str:
     items = content.items
     if not found.wrong:
-        return _paragraph("No row looks wrong: every value is close to its prediction from the other rows.")
+        skewed = any("(--log10)" in text for text in found.sentences)
+        no_row = "No row looks wrong: every value is close to its prediction from the other rows."
+        return _paragraph("Predict the logarithm to find rows that look wrong." if skewed else no_row)
     rows = found.rows[found.wrong]
     table = _table(
         ["item", f"{found.name}, in the file", "predicted from the other rows"],
@@ -257,11 +269,11 @@ def _rebuilt(content: Content) -> str:
     found, items = content.rebuilt, content.items
     if isinstance(found, str):
         return ""
-    space, name = ("vectors" if found.space == "input" else "features"), type(content.model).__name__
+    rows_of = "rows" if np.ndim(found.units) == 0 else "rows in standard deviations of their columns"
+    space, name = (rows_of if found.space == "input" else "features"), type(content.model).__name__
     sentences = _paragraph(
         f"The error is the squared distance between an item and its reconstruction by {name}, as {space}. The median "
-        "is "
-        f"{readable(float(np.median(found.errors)))}."
+        f"is {readable(float(np.median(found.errors)))}."
     )
     above, order = far_above(found.errors), np.argsort(found.errors, kind="stable")[::-1]
     drawn = order[: max(1, min(_MAX_ROWS, len(order) // 2))]
@@ -280,8 +292,8 @@ def _rebuilt(content: Content) -> str:
 
 def _novel(content: Content) -> str:
     found, items = content.neighbours, content.items
-    order = np.argsort(-found.novelty, kind="stable")[: min(_MAX_ROWS, len(items) // 2)]
-    first = found.distances[:, 0]
+    order, first = np.argsort(-found.novelty, kind="stable")[: min(_MAX_ROWS, len(items) // 2)], found.distances[:, 0]
+    order = order[np.argsort(-first[order], kind="stable")]
     unit = float(np.median(first)) or float(first.max()) or 1.0
     rows = [
         [
@@ -309,9 +321,8 @@ def _copies(content: Content) -> str:
 
 
 def _names(items: Items, chosen: np.ndarray, before: str = "") -> str:
-    counted = "" if items.named else " (counted from 1)"
     names = listed([items.names[i] for i in chosen.tolist()], _MAX_NAMES)
-    return _paragraph(f"{before}{'1 item' if len(chosen) == 1 else f'{len(chosen)} items'}: {names}{counted}.")
+    return _paragraph(f"{before}{'1 item' if len(chosen) == 1 else f'{len(chosen)} items'}: {names}.")
 
 
 def _row_format(items: Items, found: Rebuilt) -> str:
@@ -321,7 +332,9 @@ def _row_format(items: Items, found: Rebuilt) -> str:
         return "name"
     if items.image_shape is not None:
         return "image"
-    return "curve" if items.kind == "curves" or items.numbers.shape[1] >= 100 else "changes"
+    means = np.ma.masked_invalid(items.numbers).mean(0).filled(0.0)
+    wide = items.numbers.shape[1] >= 100 and share_a_unit(np.where(np.isfinite(items.numbers), items.numbers, means))
+    return "curve" if items.kind == "curves" or wide else "changes"
 
 
 def _row(items: Items, found: Rebuilt, i: int, look: str, scale: tuple[float, float] | None) -> list[str]:
@@ -341,7 +354,8 @@ def _row(items: Items, found: Rebuilt, i: int, look: str, scale: tuple[float, fl
         ]
     if scale is not None:
         return [*cells, sparkline(old, new, *scale)]
-    worst = [j for j in np.argsort(-np.abs(old - new), kind="stable")[:_MAX_CHANGES] if np.isfinite(old[j])]
+    order = np.argsort(-np.abs((old - new) / found.units), kind="stable")
+    worst = [j for j in order[:_MAX_CHANGES] if np.isfinite(old[j] - new[j])]
     names = items.columns or [f"column {j}" for j in range(len(old))]
     return [*cells, escape("; ".join(f"{names[j]} {readable(old[j])} → {readable(new[j])}" for j in worst))]
 
@@ -379,7 +393,10 @@ def data_block(
         "distances": _floats(neighbours.distances),
         "labels": labels,
         "names": list(items.names),
-        "fields": [_field(name, values) for name, values in [*fields, *_column_fields(items)]],
+        "fields": [
+            _field(name, values) | ({"dates": True} if name in items.dates else {})
+            for name, values in [*fields, *_column_fields(items)]
+        ],
     }
     if items.smiles is not None:
         data["smiles"] = list(items.smiles)

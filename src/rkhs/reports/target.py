@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from rkhs._core.errors import RkhsError
+from rkhs.data.columns import as_numbers
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
 from rkhs.reports.audit import class_name, is_class
@@ -45,7 +46,7 @@ class Prediction:
     wrong: list[int]  # positions in ``rows``, the worst first
     columns: list[tuple[str, float]]  # permutation importances: root mean square change of the predictions
     chance: float  # the same of a shuffled copy of the first column, in a fit that reads it too
-    atoms: list[tuple[int, np.ndarray]]  # indices of items, and the contributions of their atoms
+    atoms: list[tuple[int, np.ndarray]]  # positions in ``rows``, and the contributions of their atoms
 
     def cell(self, value: float) -> str:
         """A value of the target as a person writes it."""
@@ -85,8 +86,9 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     numbers = partial(_score_numbers, found=found, names=np.array(items.names)[rows].tolist())
     groups = partial(_score_classes, shared=SHARED if nested else 1.0)
     predicted, residuals, sentences = (groups if classed else numbers)(name, true, left_out)
-    columns, chance = _permutation_importances(machine, items, X, Y)
-    wrong = np.flatnonzero(residuals > (0.5 if classed else outlier_factor(residuals) * np.median(residuals)))
+    columns, chance = _permutation_importances(machine, items, X, Y, left_out)
+    limit = 0.5 if classed else outlier_factor(residuals) * np.median(residuals)
+    wrong = np.flatnonzero(residuals > (np.inf if not classed and logarithm_note("", values) else limit))
     chosen = ", with settings that were chosen without it" if nested else ""
     how = f"Each of {len(rows)} rows was predicted from the others{chosen}; copies of a row were left out with it."
     return Prediction(
@@ -120,11 +122,7 @@ def _left_out(
     elif items.numbers is None and items.kind != "table":
         X, options = _safe_indexing(items.X, rows), {"kernel": model.kernel_}
     else:
-        X = (
-            items.numbers[rows]
-            if items.kind == "curves" and items.numbers is not None
-            else _safe_indexing(items.X, rows)
-        )
+        X = items.rows(rows).X
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         machine = OperatorKernelRegressorCV(**options).fit(X, Y)
         residuals = machine.nested_residuals(X, Y)
@@ -161,8 +159,8 @@ def _score_classes(
     majority = max(Counter(true.tolist()).values()) / len(true)
     error = shared * counting_error(accuracy, len(true))
     numbers = (
-        f"{with_error(100.0 * accuracy, 100.0 * error)} % correct, against {100.0 * majority:.1f} % for the most "
-        "common class"
+        f"{with_error(100.0 * accuracy, 100.0 * error)} % correct ({int((true == predicted).sum())} of {len(true)}), "
+        f"against {100.0 * majority:.1f} % for the most common class"
     )
     better = accuracy - majority
     return (
@@ -181,19 +179,28 @@ def _verdict(name: str, better: bool, weak: bool) -> str:
 
 
 def _permutation_importances(
-    machine: Any, items: Items, X: Any, Y: np.ndarray
+    machine: Any, items: Items, X: Any, Y: np.ndarray, predicted: np.ndarray
 ) -> tuple[list[tuple[str, float]], float]:
     """What each column moves, the most first, and what a column moves that says nothing."""
-    named = items.columns is not None and items.kind in ("vectors", "table") and items.image_shape is None
-    if items.columns is None or not named or not 1 < len(items.columns) <= _MAX_COLUMNS:
+    if items.columns is None or items.kind not in ("vectors", "table") or items.image_shape or len(items.columns) < 2:
         return [], 0.0
     cells = np.array(X, dtype=object if items.kind == "table" else float)
-    found = [_moved(machine, cells, j) for j in range(len(items.columns))]
-    shuffled = cells[np.random.default_rng(1).permutation(len(cells)), int(np.argmax(found))]
+    tried = _related(cells, predicted)
+    found = [_moved(machine, cells, j) for j in tried]
+    shuffled = cells[np.random.default_rng(1).permutation(len(cells)), tried[int(np.argmax(found))]]
     with_noise = np.column_stack([cells, shuffled])
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         chance = _moved(clone(machine).fit(with_noise, Y), with_noise, -1)
-    return sorted(zip(items.columns, found, strict=True), key=lambda pair: -pair[1]), chance
+    return sorted(zip((items.columns[j] for j in tried), found, strict=True), key=lambda pair: -pair[1]), chance
+
+
+def _related(cells: np.ndarray, predicted: np.ndarray) -> list[int]:
+    """Columns to permute: all of a few, of many those of texts and those that correlate most with the predictions."""
+    numbers = as_numbers(cells) if cells.dtype == object else cells
+    known = np.isfinite(numbers)
+    centred = np.where(known, numbers - np.where(known, numbers, 0.0).sum(0) / known.sum(0).clip(1), 0.0)
+    products = np.abs(centred.T @ (predicted - predicted.mean(0))).max(1) / np.maximum(np.linalg.norm(centred, axis=0), 1e-300)
+    return np.argsort(np.where(known.any(0), -products, -np.inf), kind="stable")[:_MAX_COLUMNS].tolist()
 
 
 def _moved(machine: Any, cells: np.ndarray, j: int) -> float:
@@ -211,12 +218,13 @@ def _atom_contributions(
     if items.smiles is None:
         return []
     ends, found = np.argsort(values, kind="stable")[[*range(min(2, len(rows))), *range(-min(2, len(rows)), 0)]], []
-    for i in rows[ends].tolist():
+    for at in ends.tolist():
         try:
             parts = atom_contributions(
-                lambda all: machine.predict(np.array(all, dtype=object)).reshape(len(all), -1)[:, -1], items.smiles[i]
+                lambda all: machine.predict(np.array(all, dtype=object)).reshape(len(all), -1)[:, -1],
+                items.smiles[rows[at]],
             )
         except RkhsError:
             continue
-        found.append((i, parts))
+        found.append((at, parts))
     return found

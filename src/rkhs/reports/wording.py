@@ -29,10 +29,15 @@ def count_word(count: int) -> str:
     return ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")[count]
 
 
+def whole_percent(share: float) -> str:
+    """A percentage without decimals."""
+    return f"{share:.0%}" if not 0.0 < share < 0.005 else "under 1%"
+
+
 def loss_words(items: str, lost: float) -> str:
     """The share of their variance that new items lose, rebuilt from a map."""
     worse = ": decoding is worse than predicting the mean" if lost > 1.0 else ""
-    return f"new {items} lose {lost:.0%} of their variance{worse}"
+    return f"new {items} lose {whole_percent(lost)} of their variance{worse}"
 
 
 def percent(share: float) -> str:
