@@ -284,7 +284,7 @@ def test_items_to_look_at_are_named_and_drawn_on_one_scale_with_the_others() -> 
     assert len(above) <= 6
     listed = ", ".join(f"row {i + 1}" for i in above)
     assert f"<p>Errors far above the others: {len(above)} items: {listed}.</p>" in report.html
-    assert any(f"{len(above)} items have errors far above the others" in line for line in report.summary)
+    assert any(f"{len(above)} items are rebuilt far worse than the others" in line for line in report.summary)
     # One scale: the curve of a weak item is drawn lower than that of a good one.
     heights = {}
     for item, points in re.findall(r'data-item="(\d+)".*?<path class="old" d="([^"]*)"', report.html, re.DOTALL):

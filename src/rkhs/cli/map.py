@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import warnings
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rkhs import estimators, plots, reports
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, warn
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.fit import FIT
@@ -47,6 +48,10 @@ INPUT  a file or folder, as rkhs fit reads them
     classes{FIT}{INPUT}"""
 _MIDNIGHT = re.compile(r"(?<=\d)[T ]00:00(:00)?$")
 _MOST_CLASSES = 20
+_FONTS = (
+    *("DejaVu Sans", "Noto Sans CJK JP", "Noto Sans", "Arial Unicode MS", "Yu Gothic", "Hiragino Sans", "Malgun Gothic"),
+    *("Microsoft YaHei", "PingFang SC", "Nirmala UI"),
+)  # of several scripts: the first that has a letter writes it
 
 
 def run(args: argparse.Namespace) -> None:
@@ -68,13 +73,26 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _draw(args: argparse.Namespace, model: estimators.KernelEstimator, data: Dataset, colours: dict[str, Any]) -> None:
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
+    from matplotlib.font_manager import fontManager
 
     figure, names = Figure(figsize=(6.4, 5.2), layout="constrained"), data.row_names
+    installed = {font.name for font in fontManager.ttflist}
     if all(map(_MIDNIGHT.search, names or ())):
         names = tuple(_MIDNIGHT.sub("", name) for name in names or ()) or None
-    plots.CodeMapDisplay(model.codes_, title=_title(model, data), names=names, **colours).plot(figure.add_subplot())
-    plots.save_figure(figure, args.output)
+    fonts = {"font.family": [font for font in _FONTS if font in installed]}
+    with warnings.catch_warnings(record=True, action="always", category=UserWarning) as lacking, rc_context(fonts):
+        ax = figure.add_subplot()
+        plots.CodeMapDisplay(model.codes_, title=_title(model, data), names=names, **colours).plot(ax)
+        if isinstance(model, estimators.KernelMap):  # the places themselves mean nothing
+            ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
+        plots.save_figure(figure, args.output)
+    if lacking:
+        warn(
+            "boxes stand for letters that no installed font has: install fonts such as Noto Sans CJK, or write a page, "
+            f"-o {Path(args.output).with_suffix('.html')}"
+        )
 
 
 def _estimator(args: argparse.Namespace) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -164,15 +166,20 @@ class CodeMapDisplay(Display):
     def _named_places(self) -> list[tuple[str, np.ndarray, str]]:
         """Texts with places to choose from and weights: rows outside, classes, and items that lie far apart."""
         groups = [group for group in groups_of(self.labels, len(self.codes)) if group[0]]
-        centres = [(name, from_median(self.places[rows]), "bold") for name, rows in groups]
-        names = self.names or [f"row {i + 1}" for i in range(len(self.codes))]
+        centres = [(name[:_LONGEST], from_median(self.places[rows]), "bold") for name, rows in groups]
+        names = brief_names(self.names or [f"row {i + 1}" for i in range(len(self.codes))])
         items = [(f"{names[i]} (outside)", self.places[[i]], "normal") for i in self.far]
         distant = spread_out(self.places, _NAMES if self.names else 0)  # those outside are written already
-        spread = [(str(names[i]), self.places[[i]], "normal") for i in distant]
+        if self.values is not None and not self.names:
+            ends = int(np.nanargmin(self.values)), int(np.nanargmax(self.values))
+            items += [(f"{names[i]}: {self.values[i]:,.10g}", self.places[[i]], "normal") for i in ends]
+        spread = [(names[i], self.places[[i]], "normal") for i in distant]
         return [*items, *(centres if len(centres) <= len(COLORS) else []), *spread]
 
     def _texts(self, ax: Axes) -> None:
         """Names of classes and items, none over another."""
+        from matplotlib.patheffects import withStroke
+
         placed: list[np.ndarray] = []
         low, span = self.places.min(axis=0), np.ptp(self.places, axis=0)
         for text, places, weight in self._named_places():
@@ -181,8 +188,6 @@ class CodeMapDisplay(Display):
             if (place := next(free, None)) is not None:
                 placed.append(place)
                 shift = (0, 0) if weight == "bold" else (0, 8)
-                box = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6}
-                text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
                 ax.annotate(
                     text,
                     tuple(place),
@@ -193,7 +198,7 @@ class CodeMapDisplay(Display):
                     ha=("left", "center", "right")[int(np.digitize(place[0] - low[0], span[0] * _ENDS))],
                     va="center",
                     weight=weight,
-                    bbox=box,
+                    path_effects=[withStroke(linewidth=2.5, foreground="white")],
                 )
 
     def _points(self, ax: Axes) -> None:
@@ -224,7 +229,8 @@ class CodeMapDisplay(Display):
             ax.scatter(x, y, c=color, marker=marker, label=name, zorder=2.0 - len(rows) / n, **style)
         if scale is not None:
             figure: Any = ax.figure  # a Figure or a SubFigure: both draw colour bars
-            figure.colorbar(scale, ax=ax, label=self.value_name or "", extend=beyond)
+            bar = ax.inset_axes((1.03, 0.0, 0.04, 1.0))  # as high as the map
+            figure.colorbar(scale, cax=bar, label=self.value_name or "", extend=beyond, format="{x:,.10g}")
         if self.labels is not None:
             _legend(ax, self.values is not None)
         ax.set_aspect("equal", adjustable="datalim")
@@ -276,6 +282,7 @@ class CodeMapDisplay(Display):
 
 
 _NAMES, _LONGEST = 12, 22  # at most so many items are labelled, with at most so many letters
+_FEW_LETTERS = 5  # of a beginning of all names, which stays
 _ENDS = np.array([0.1, 0.9])  # of the width, beyond which names begin, or end, at their rows
 _NEW: dict[str, Any] = {
     "marker": "D",
@@ -328,6 +335,13 @@ def spread_out(codes: np.ndarray, count: int) -> list[int]:
         chosen.append(int(distances.argmax()))
         distances = np.minimum(distances, ((scaled - scaled[chosen[-1]]) ** 2).sum(1))
     return chosen
+
+
+def brief_names(names: Sequence[str]) -> list[str]:
+    """Names without what all begin with, and without the middle of long ones."""
+    shared = re.sub(r"\w*$", "", os.path.commonprefix([*map(str, names)]))
+    rest = [str(name)[len(shared) * (len(shared) > _FEW_LETTERS) :] for name in names]
+    return [name if len(name) <= _LONGEST else f"{name[:9]}…{name[9 + 1 - _LONGEST :]}" for name in rest]
 
 
 def picture(item: Any) -> np.ndarray:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from rkhs.data.columns import TENFOLD, TWINS, Column, column_remarks, many, rounded, row_copies, samples_remark, spreads
+from rkhs.data.columns import COUNTS, TENFOLD, TWINS, Column, column_remarks, many, rounded, row_copies, samples_remark, spreads
 from rkhs.data.known_columns import alike_spellings
 from rkhs.data.molecule_files import molecule_remarks
 from rkhs.plots.display import colour_ends
 from rkhs.reports.items import Items
 from rkhs.reports.pictures import histogram
-from rkhs.reports.wording import readable, whole_percent
+from rkhs.reports.wording import day_text, readable, whole_percent
 
 HEAD = ("column", "kind", "read as", "empty", "spread", "")
 _MOST, _BINS, _COMMON = 200, 12, 3
@@ -60,7 +60,8 @@ def _size(items: Items) -> str:
 def _columns(items: Items, names: Sequence[str], X: np.ndarray, scaled: bool) -> Iterator[str]:
     if items.image_shape is None:
         cells = np.asarray(items.X, dtype=object) if items.kind == "table" else X
-        yield from (remark.text for remark in column_remarks(cells, names, items.dates, items.names))
+        remarks = (remark.text for remark in column_remarks(cells, names, items.dates, items.names))
+        yield from (f"T{text[1:]}." if text == COUNTS else text for text in remarks)
         for name, column in zip(names, cells.T, strict=True):
             yield from alike_spellings(name, [*filter(lambda cell: isinstance(cell, str), column.tolist())])
         if items.kind != "table" and not scaled:  # MixedTable divides each column by its spread
@@ -197,7 +198,7 @@ def _of_numbers(column: Column) -> tuple[str, str, np.ndarray, str]:
     bars = np.histogram(column.known.clip(start, end), min(_BINS, column.different))[0]
     if column.kind != "days":
         return kind, f"{readable(low)} to {readable(high)}, median {readable(middle)}", bars, far
-    first, half, last = (str(np.datetime64("1970-01-01") + int(day)) for day in (low, middle, high))
+    first, half, last = map(day_text, (low, middle, high))
     return kind, f"{first} to {last}, half before {half}", bars, far
 
 

@@ -547,6 +547,8 @@
         button.textContent = document.execCommand("copy") ? "Copied" : "Selected";
       }
     });
+    // Lines break between words, not after the dashes of a flag.
+    code.replaceChildren(...code.textContent.split(/([ \n]+)/).map((part) => (part.startsWith("-") ? make("span", part, { class: "word" }) : part)));
     block.append(button);
   }
 

@@ -25,7 +25,7 @@ from rkhs.reports.items import Items
 from rkhs.reports.neighbours import MapLayout, Neighbours, map_sentences
 from rkhs.reports.pictures import drawing, grey, image_sheet, png, scatter, sparkline, structure_svg
 from rkhs.reports.target import Prediction
-from rkhs.reports.wording import percent, readable
+from rkhs.reports.wording import day_text, percent, readable
 
 _MAX_ROWS = 6  # of each table of items
 _MAX_NAMES = 30  # names listed of a group, and rows that look wrong
@@ -145,10 +145,8 @@ def summary(content: Content) -> list[str]:
     elif not sentences:
         sentences.append(map_sentences(content.layout)[1])
     if isinstance(content.rebuilt, Rebuilt) and (many := len(far_above(content.rebuilt.errors))):
-        items = f"{many} items have errors" if many > 1 else "One item has an error"
-        sentences.append(
-            f"{items} far above the others; check whether {'they are' if many > 1 else 'it is'} wrong or rare."
-        )
+        items, they = (f"{many} items are", "they are") if many > 1 else ("One item is", "it is")
+        sentences.append(f"{items} rebuilt far worse than the others: check whether {they} wrong or rare.")
     return [*sentences, *content.diagnosis[0]]
 
 
@@ -357,7 +355,9 @@ def _row(items: Items, found: Rebuilt, i: int, look: str, scale: tuple[float, fl
     order = np.argsort(-np.abs((old - new) / found.units), kind="stable")
     worst = [j for j in order[:_MAX_CHANGES] if np.isfinite(old[j] - new[j])]
     names = items.columns or [f"column {j}" for j in range(len(old))]
-    return [*cells, escape("; ".join(f"{names[j]} {readable(old[j])} → {readable(new[j])}" for j in worst))]
+    words = (day_text if name in items.dates else readable for name in names)
+    cell = dict(enumerate(words))
+    return [*cells, escape("; ".join(f"{names[j]} {cell[j](old[j])} → {cell[j](new[j])}" for j in worst))]
 
 
 def _next(content: Content) -> str:

@@ -142,27 +142,27 @@ def scatter(predicted: np.ndarray, true: np.ndarray, name: str, marked: Sequence
     """True against predicted numbers on one scale, and the line of equals; ``marked``: position, item and its text."""
     low, high = (float(end(np.r_[predicted, true])) for end in (np.min, np.max))
     span = max(high - low, 1e-300)
-    x, y = (80.0 + 300.0 * (part - low) / span for part in (predicted, true))
-    dots = "".join(f"M{a:.0f} {400 - b:.0f}h0" for a, b in zip(x.tolist(), y.tolist(), strict=True))
+    x, y = (96.0 + 300.0 * (part - low) / span for part in (predicted, true))
+    dots = "".join(f"M{a:.0f} {416 - b:.0f}h0" for a, b in zip(x.tolist(), y.tolist(), strict=True))
     unit = 10.0 ** np.floor(np.log10(span))
     step = unit * min(part for part in (0.2, 0.5, 1.0, 2.0) if 5.0 * part * unit >= span)
     ticks = "".join(
         f'<text x="{at:.0f}" y="338" text-anchor="middle">{readable(value)}</text>'
-        f'<text x="74" y="{404 - at:.0f}" text-anchor="end">{readable(value)}</text>'
-        f'<path class="axis" d="M{at:.0f} 320v4M80 {400 - at:.0f}h-4"/>'
+        f'<text x="90" y="{420 - at:.0f}" text-anchor="end">{readable(value)}</text>'
+        f'<path class="axis" d="M{at:.0f} 320v4M96 {416 - at:.0f}h-4"/>'
         for value in (step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0)).tolist()
-        for at in (80.0 + 300.0 * (value - low) / span,)
+        for at in (96.0 + 300.0 * (value - low) / span,)
     )
     rows = "".join(
-        f'<circle data-item="{item}" r="4.5" cx="{x[at]:.0f}" cy="{400 - y[at]:.0f}"><title>{escape(text)}</title></circle>'
+        f'<circle data-item="{item}" r="4.5" cx="{x[at]:.0f}" cy="{416 - y[at]:.0f}"><title>{escape(text)}</title></circle>'
         for at, item, text in marked
     )
     return (
-        f'<svg class="chart" viewBox="0 0 400 366" role="img" aria-label="{escape(name)}: true against predicted">'
-        f'<path class="axis" d="M80 20V320H380M80 320L380 20"/><path class="dot c0" stroke-width="5" d="{dots}"/>'
+        f'<svg class="chart" viewBox="0 0 440 366" role="img" aria-label="{escape(name)}: true against predicted">'
+        f'<path class="axis" d="M96 20V320H396M96 320L396 20"/><path class="dot c0" stroke-width="5" d="{dots}"/>'
         f"{ticks}{rows}"
-        f'<text x="230" y="358" text-anchor="middle">predicted from the other rows</text>'
-        f'<text x="16" y="170" text-anchor="middle" transform="rotate(-90 16 170)">{escape(name)}, in the file</text></svg>'
+        f'<text x="246" y="358" text-anchor="middle">predicted from the other rows</text>'
+        f'<text x="12" y="170" text-anchor="middle" transform="rotate(-90 12 170)">{escape(name)}, in the file</text></svg>'
     )
 
 
