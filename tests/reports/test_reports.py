@@ -196,7 +196,8 @@ def test_a_target_of_classes_has_its_share_of_right_rows() -> None:
     y[3] = "" if y[3] is None else y[3]
     report = make_report(MODEL, X, target=y, target_name="side")
     assert re.match(
-        r"side can be predicted: \S+ ± \S+ % correct \(\d\d of 40\), against \S+ % for the most common class\.", report.summary[0]
+        r"side can be predicted: \S+ ± \S+ % correct \(\d\d of 40\), against \S+ % for the most common class\.",
+        report.summary[0],
     )
     counts = [int(cell) for row in re.findall(r"<tr><td>(?:no|yes)</td>(.*?)</tr>", report.html)
               for cell in re.findall(r"<td>(\d+)</td>", row)]  # fmt: skip
@@ -460,16 +461,17 @@ def test_a_spike_does_not_make_the_other_curves_flat() -> None:
     assert usual[1] < high < 30.0
 
 
-def test_rows_that_look_wrong_are_listed_and_counted_with_the_command_that_lists_all() -> None:
+def test_rows_that_look_wrong_are_all_listed_and_marked_in_the_picture() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     y = X[:, 0] + 0.01 * rng.normal(size=300)
     wrong = rng.permutation(300)[:35]
     y[wrong] += np.where(rng.normal(size=35) > 0.0, 3.0, -3.0)
-    commands = [("Predict y", "rkhs fit t.csv --predict y -o model.rkhs\nrkhs predict model.rkhs new.csv")]
-    page = make_report(KernelPCA(2).fit(X), X, target=y, target_name="y", commands=commands).html
+    page = make_report(KernelPCA(2).fit(X), X, target=y, target_name="y").html
     text = page.partition("<h3>Rows that look wrong</h3>")[2].partition("</table>")[0]
     count = int(re.search(r"<p>(\d+) of 300 rows, the worst first", text)[1])
     assert count > 30
-    assert f"; {count - 30} are not shown; rkhs fit t.csv --predict y -o model.rkhs --json lists them all.</p>" in text
-    assert text.count("data-item") == 30
+    listed = re.findall(r'data-item="(\d+)"', text)
+    assert len(listed) == count
+    assert re.findall(r'<circle data-item="(\d+)"', page) == listed
+    assert f"<title>row {int(listed[0]) + 1}: {readable(y[int(listed[0])])}, predicted " in page

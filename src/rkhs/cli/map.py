@@ -48,10 +48,10 @@ INPUT  a file or folder, as rkhs fit reads them
     classes{FIT}{INPUT}"""
 _MIDNIGHT = re.compile(r"(?<=\d)[T ]00:00(:00)?$")
 _MOST_CLASSES = 20
-_FONTS = (
-    *("DejaVu Sans", "Noto Sans CJK JP", "Noto Sans", "Arial Unicode MS", "Yu Gothic", "Hiragino Sans", "Malgun Gothic"),
-    *("Microsoft YaHei", "PingFang SC", "Nirmala UI"),
-)  # of several scripts: the first that has a letter writes it
+_FONTS = {
+    *("Arial Unicode MS", "Hiragino Sans", "Malgun Gothic", "Microsoft YaHei", "Nirmala UI", "Noto Sans CJK JP"),
+    *("PingFang SC", "Yu Gothic"),
+}  # of other scripts
 
 
 def run(args: argparse.Namespace) -> None:
@@ -78,10 +78,9 @@ def _draw(args: argparse.Namespace, model: estimators.KernelEstimator, data: Dat
     from matplotlib.font_manager import fontManager
 
     figure, names = Figure(figsize=(6.4, 5.2), layout="constrained"), data.row_names
-    installed = {font.name for font in fontManager.ttflist}
     if all(map(_MIDNIGHT.search, names or ())):
         names = tuple(_MIDNIGHT.sub("", name) for name in names or ()) or None
-    fonts = {"font.family": [font for font in _FONTS if font in installed]}
+    fonts: Any = {"font.family": ["DejaVu Sans", *_FONTS & {font.name for font in fontManager.ttflist}]}
     with warnings.catch_warnings(record=True, action="always", category=UserWarning) as lacking, rc_context(fonts):
         ax = figure.add_subplot()
         plots.CodeMapDisplay(model.codes_, title=_title(model, data), names=names, **colours).plot(ax)
@@ -115,20 +114,19 @@ def _outside(model: estimators.KernelEstimator, data: Dataset) -> list[str]:
 
 
 def _loss_sentence(model: estimators.KernelEstimator) -> list[str]:
-    """What a map of neighbours loses of new rows, in a sentence."""
-    recall = getattr(model, "recall_", None)
-    if recall is None:
-        return []
-    count, lost = min(10, len(model.codes_) - 1), model.held_out_error_
+    """What a map loses of new rows, in a sentence, where it is known."""
+    recall, lost = getattr(model, "recall_", None), getattr(model, "held_out_error_", None)
+    count = min(10, len(model.codes_) - 1)
     few = "one neighbour" if count == 1 else f"{count_word(count)} neighbours"
-    kept = f"of {few} of a new row the map keeps {count * recall:.1f}"
-    return [kept if lost is None else f"{kept}; rebuilt from the map, {loss_words('rows', lost)}"]
+    kept = [] if recall is None else [f"of {few} of a new row the map keeps {count * recall:.1f}"]
+    rebuilt = [] if lost is None else [f"rebuilt from the map, {loss_words('rows', lost)}"]
+    return ["; ".join([*kept, *rebuilt])][: len(kept + rebuilt)]
 
 
 def _title(model: estimators.KernelEstimator, data: Dataset) -> str:
-    """The file, its rows, and the share of their variance that new rows lose, where it is known."""
-    title, lost = f"{Path(data.source).name}: {data.n_samples} rows", getattr(model, "held_out_error_", None)
-    return title if lost is None else "\n".join([title, fill(f"rebuilt from the map, {loss_words('rows', lost)}", 60)])
+    """The file, its rows, and what the map loses."""
+    lines = (fill(text[:1].upper() + text[1:], 60) for text in _loss_sentence(model))
+    return "\n".join([f"{Path(data.source).name}: {data.n_samples} rows", *lines])
 
 
 def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -169,12 +169,15 @@ class CodeMapDisplay(Display):
         centres = [(name[:_LONGEST], from_median(self.places[rows]), "bold") for name, rows in groups]
         names = brief_names(self.names or [f"row {i + 1}" for i in range(len(self.codes))])
         items = [(f"{names[i]} (outside)", self.places[[i]], "normal") for i in self.far]
-        distant = spread_out(self.places, _NAMES if self.names else 0)  # those outside are written already
-        if self.values is not None and not self.names:
-            ends = int(np.nanargmin(self.values)), int(np.nanargmax(self.values))
-            items += [(f"{names[i]}: {self.values[i]:,.10g}", self.places[[i]], "normal") for i in ends]
-        spread = [(names[i], self.places[[i]], "normal") for i in distant]
+        distant = spread_out(self.places, _NAMES * bool(self.names))  # those outside are written already
+        spread = [(names[i], self.places[[i]], "normal") for i in distant] or self._ends(names)
         return [*items, *(centres if len(centres) <= len(COLORS) else []), *spread]
+
+    def _ends(self, names: Sequence[str]) -> list[tuple[str, np.ndarray, str]]:
+        """Texts of the rows of the smallest and the largest number."""
+        values = np.zeros(0) if self.values is None else self.values
+        rows = [int(find(values)) for find in (np.nanargmin, np.nanargmax) if values.size]
+        return [(f"{names[i]}: {values[i]:,.10g}", self.places[[i]], "normal") for i in rows]
 
     def _texts(self, ax: Axes) -> None:
         """Names of classes and items, none over another."""
@@ -339,7 +342,10 @@ def spread_out(codes: np.ndarray, count: int) -> list[int]:
 
 def brief_names(names: Sequence[str]) -> list[str]:
     """Names without what all begin with, and without the middle of long ones."""
-    shared = re.sub(r"\w*$", "", os.path.commonprefix([*map(str, names)]))
+    ends = min(map(str, names)), max(map(str, names))  # all names begin as these two do
+    shared = re.sub(
+        r"\w*$", "", "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*ends, strict=False)))
+    )
     rest = [str(name)[len(shared) * (len(shared) > _FEW_LETTERS) :] for name in names]
     return [name if len(name) <= _LONGEST else f"{name[:9]}…{name[9 + 1 - _LONGEST :]}" for name in rest]
 

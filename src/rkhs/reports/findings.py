@@ -38,7 +38,8 @@ def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt 
     """Rebuild items from their codes; a sentence that says why not if the model cannot."""
     chosen = model.estimator_ if hasattr(model, "estimator_") else model
     X = np.ma.masked_invalid(np.zeros((len(items), 1)) if items.numbers is None else items.numbers)
-    units = np.where(X.std(0).filled(0.0) > 0.0, X.std(0).filled(1.0), 1.0) if _is_scaled(model) else 1.0
+    scaled = getattr(model, "columns", "raw") in ("scaled", "filled", "ranked")
+    units = np.where(X.std(0).filled(0.0) > 0.0, X.std(0).filled(1.0), 1.0) if scaled else 1.0
     try:
         found = _measured(chosen, items, codes)
     except RkhsError as error:
@@ -46,15 +47,11 @@ def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt 
         if vectors is None:
             return f"Reconstructions were not measured: {error}."
         sums = [(((X - np.ma.masked_invalid(rows)) / units) ** 2).mean(1) for rows in (vectors, X.mean(0))]
-        found = Reconstruction(*(X.shape[1] * each.filled(0.0) for each in sums), "input")
+        errors, spread = (X.shape[1] * each.filled(0.0) for each in sums)
+        found = Reconstruction(errors, spread, "input")
     else:
         vectors = _vectors(chosen, items, codes) if found.space == "input" else None
     return Rebuilt(np.asarray(found.errors, dtype=np.float64), found.share, found.space, vectors, units)
-
-
-def _is_scaled(model: KernelEstimator) -> bool:
-    """Whether the model standardises columns."""
-    return getattr(model, "columns", "raw") in ("scaled", "filled", "ranked")
 
 
 def far_above(errors: np.ndarray) -> np.ndarray:

@@ -20,7 +20,6 @@ OUTLIER_FACTOR = 5.0  # times the median residual: of a normal law one in a thou
 SHARED = (5.0 / 25.0 + 5.0 / 4.0) ** 0.5  # of an error by fits that share rows: Nadeau and Bengio, 25 splits of a fifth
 _TAIL = 3.317  # log(log(1000) / log(2)) / log(2)
 _DECADES, _SKEWED = 2.0, 1.1  # of a target whose logarithm is the better one; mean over median
-_NUMBERED = re.compile(r"^(?:.* \()?row (\d+)\)?$")  # a name that is a number of a row, or has one
 _CODES = 20  # different whole numbers that may stand for classes
 
 
@@ -74,7 +73,7 @@ def decisive_rows(residuals: np.ndarray) -> tuple[list[int], float]:
 def decisive_notes(residuals: np.ndarray, names: Sequence[str]) -> list[str]:
     """What is said of a few rows that bring most of the squared error."""
     rows, share = decisive_rows(residuals)
-    named = ",".join(_NUMBERED.sub(r"\1", names[i]) for i in rows)
+    named = ",".join(re.sub(r"^(?:.* \()?row (\d+)\)?$", r"\1", names[i]) for i in rows)
     one = len(rows) == 1
     which = f"row {named} brings" if one else f"rows {named.replace(',', ', ')} bring"
     wrong = f"if {'it is' if one else 'they are'} wrong, pass --robust or --leave-out {shlex.quote(named)}"

@@ -40,6 +40,18 @@ class Items:
     def __len__(self) -> int:
         return len(self.names)
 
+    @property
+    def cells(self) -> np.ndarray | None:
+        """Rows of objects of a mixed table, or else of numbers."""
+        return np.asarray(self.X, dtype=object) if self.kind == "table" else self.numbers
+
+    @property
+    def named_columns(self) -> list[tuple[str, np.ndarray]]:
+        """Columns that mean something each, and their names."""
+        if self.columns is None or self.cells is None or self.image_shape or self.kind not in ("vectors", "table"):
+            return []
+        return [*zip(self.columns, self.cells.T, strict=True)]
+
     def rows(self, chosen: np.ndarray) -> Items:
         """Some of the items, by position."""
         numbers = None if self.numbers is None else self.numbers[chosen]
@@ -67,8 +79,7 @@ def read_items(
     index, titles = (items.index, items.columns) if hasattr(items, "iloc") else (None, None)
     if index is not None and index.dtype.kind in "iu":
         index = None  # numbers of rows, not names
-    labels = _texts(_first(names, getattr(data, "row_names", None), index), n, "names")
-    numbered, counts = map("row {}".format, getattr(data, "row_numbers", range(1, n + 1))), Counter(labels)
+    labels = _texts(_first(names, getattr(data, "row_names", None), index), n, "names") or ("",) * n
     structures = _texts(_first(smiles, getattr(data, "smiles", None)), n, "smiles")
     kind = _kind(items, domain, structures) if data is None else data.kind
     numbers = _numbers(items, kind)
@@ -77,12 +88,9 @@ def read_items(
         X=items,
         kind=kind,
         numbers=numbers,
-        names=tuple(
-            f"{label} ({row})" if counts[label] > 1 else label or row
-            for label, row in zip(labels or ("",) * n, numbered, strict=True)
-        ),
-        named=labels is not None,
-        repeated=sum(counts.values()) - len(counts),
+        names=_different(labels, getattr(data, "row_numbers", range(1, n + 1))),
+        named=any(labels),
+        repeated=(n - len({*labels})) * any(labels),
         columns=_heads(heads, numbers, kind, getattr(data, "places", ())),
         smiles=structures,
         skipped=getattr(data, "skipped", ()),
@@ -91,6 +99,12 @@ def read_items(
         dates=getattr(data, "dates", ()),
         filled=getattr(data, "filled", 0),
     )
+
+
+def _different(labels: Sequence[str], numbers: Sequence[int]) -> tuple[str, ...]:
+    counts = Counter(labels)
+    pairs = zip(labels, numbers, strict=True)
+    return tuple(f"{name} (row {i})" if name and counts[name] > 1 else name or f"row {i}" for name, i in pairs)
 
 
 def _first(*given: Any) -> Any:

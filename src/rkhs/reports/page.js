@@ -547,8 +547,9 @@
         button.textContent = document.execCommand("copy") ? "Copied" : "Selected";
       }
     });
-    // Lines break between words, not after the dashes of a flag.
-    code.replaceChildren(...code.textContent.split(/([ \n]+)/).map((part) => (part.startsWith("-") ? make("span", part, { class: "word" }) : part)));
+    // Lines break between flags, not within them.
+    const flags = /((?<= )--?[a-z][\w-]*(?: (?:'[^']*'|[^\s'-]\S*))?)/;
+    code.replaceChildren(...code.textContent.split(flags).map((part, k) => (k % 2 ? make("span", part, { class: "word" }) : part)));
     block.append(button);
   }
 

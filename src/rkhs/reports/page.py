@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.files import shell_word
-from rkhs.data.columns import share_a_unit
+from rkhs.data.columns import as_numbers, share_a_unit
 from rkhs.data.dataset import listed
 from rkhs.estimators import KernelEstimator
 from rkhs.plots.codes import spread_out, within_view
@@ -33,13 +34,7 @@ _MAX_CHANGES = 3  # columns shown per item
 _MAX_COLUMNS = 10  # in the table of permutation importance
 _LARGE_LOSS = 0.3  # share of the variance above which the page advises more components
 _MAX_LABELS = 200  # items considered first for labels
-_ROW_HEADERS = {
-    "structure": ("structure", "SMILES"),
-    "name": (),
-    "image": ("original", "rebuilt"),
-    "curve": ("original (grey) and rebuilt (colour)",),
-    "changes": ("largest differences: original → rebuilt",),
-}
+_WIDE = 100  # columns that may be one curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,20 +146,17 @@ def summary(content: Content) -> list[str]:
 
 
 def _loss(content: Content) -> str:
-    name, p, lost = type(content.model).__name__, content.codes.shape[1], content.diagnosis[1]
+    name, p, rebuilt, lost = type(content.model).__name__, content.codes.shape[1], content.rebuilt, content.diagnosis[1]
+    misses, where = "Reconstruction of new items from their codes is expected to miss about", ""
+    if lost is None and isinstance(rebuilt, Rebuilt):
+        misses, lost = "The reconstruction of these items misses", 1.0 - rebuilt.share
+        where = "" if rebuilt.space == "input" else " of the features"
     short = "one number" if p == 1 else f"{p} numbers"
-    sentences = f"{name} turns each of {content.total} items into {short}, its code."
+    sentences = [f"{name} turns each of {content.total} items into {short}, its code."]
     if lost is not None:
-        sentences += (
-            f" Reconstruction of new items from their codes is expected to miss about {percent(lost)} of the variance."
-        )
-    elif isinstance(content.rebuilt, Rebuilt):
-        where = "" if content.rebuilt.space == "input" else " of the features"
-        lost = 1.0 - content.rebuilt.share
-        sentences += f" The reconstruction of these items misses {percent(lost)} of the variance{where}."
-    if lost is not None and lost > _LARGE_LOSS:
-        sentences += " More components (n_components) usually lose less."
-    return sentences
+        sentences.append(f"{misses} {percent(lost)} of the variance{where}.")
+        sentences += ["More components (n_components) usually lose less."] * (lost > _LARGE_LOSS)
+    return " ".join(sentences)
 
 
 def _target(content: Content) -> str:
@@ -173,40 +165,45 @@ def _target(content: Content) -> str:
         return ""
     marked = [
         (at, i, f"{names[i]}: {found.cell(found.true[at])}, predicted {found.cell(found.predicted[at])}")
-        for at, i in zip(found.wrong[:_MAX_NAMES], found.rows[found.wrong].tolist(), strict=False)
+        for at, i in zip(found.wrong, found.rows[found.wrong].tolist(), strict=True)
     ]
     parts = _paragraph(found.sentences[-1])
     parts += _confusion(found) if found.classes else scatter(found.predicted, found.true, found.name, marked)
-    return parts + _column_importance(content.items, found) + _atom_contributions(content.items, found) + _wrong(content, found)
+    return (
+        parts
+        + _column_importance(content.items, found)
+        + _atom_contributions(content.items, found)
+        + _wrong(content.items, found)
+    )
 
 
 def _column_importance(items: Items, found: Prediction) -> str:
-    if not found.columns or items.columns is None:
+    if not found.columns:
         return ""
-    widest, all_of_them = found.columns[0][1] or 1.0, len(found.columns) == len(items.columns)
-    cell = (lambda move: f"{move / 2.0**0.5:.1%}") if found.classes else readable
-    above = [(name, move) for name, move in found.columns if move > found.chance]
-    below = [name for name, move in found.columns if move <= found.chance] if all_of_them else []
-    note = "How far predictions move (root mean square) when the cells of a column are shuffled (permutation importance)"
-    note += "; 100% leads from one class to another." if found.classes else f", in units of {found.name}."
-    note += f" A shuffled copy of {found.columns[0][0]}, which says nothing, moves them by {cell(found.chance)}."
-    note += f" No more than that: {listed(below)}." if below else ""
-    note += "" if all_of_them else f" The {len(found.columns)} columns most like the predictions were shuffled."
+    below = [name for name, move in found.columns if move <= found.chance]
+    unit = "100% leads from one class to another" if found.classes else f"in units of {found.name}"
+    note = (
+        "How far predictions move (root mean square) when the cells of a column are shuffled (permutation importance), "
+        f"{unit}. A shuffled copy of {found.columns[0][0]}, which says nothing, moves them by "
+        f"{found.moved(found.chance)}. No more than that: {listed(below) if below else 'none'}. Columns that repeat each other share what they hold. "
+        f"Shuffled were {len(found.columns)} of {len(items.columns or ())} columns, those most like the predictions."
+    )
     rows = [
-        [escape(name), cell(move), f'<meter max="100" value="{100.0 * move / widest:.0f}"></meter>']
-        for name, move in above[:_MAX_COLUMNS]
+        [escape(name), found.moved(move), f'<meter max="{found.columns[0][1]:.9g}" value="{move:.9g}"></meter>']
+        for name, move in found.columns[:_MAX_COLUMNS]
+        if move > found.chance
     ]
-    note += " Columns that repeat each other share what they hold."
     return f"<h3>Columns that matter</h3>{_paragraph(note)}" + _table(["column", "change", ""], rows)
 
 
 def _atom_contributions(items: Items, found: Prediction) -> str:
-    if items.smiles is None or not found.atoms:
+    smiles = items.smiles
+    if smiles is None or not found.atoms:
         return ""
     towards = f"towards {found.classes[-1]}" if found.classes else "up"
     note = f"Blue atoms move the prediction {towards}, orange ones the other way, in molecules of the smallest and the"
     cells = "".join(
-        f'<li>{_item_button(items, i)}<img class="structure" alt="structure" src="{structure_svg(items.smiles[i], parts)}">'
+        f'<li>{_item_button(items, i)}<img class="structure" alt="structure" src="{structure_svg(smiles[i], parts)}">'
         f"predicted {escape(found.cell(found.predicted[at]))}, in the file {escape(found.cell(found.true[at]))}</li>"
         for at, parts in found.atoms
         for i in found.rows[[at]].tolist()
@@ -223,25 +220,18 @@ def _confusion(found: Prediction) -> str:
     ) + _table(["", *found.classes], rows)
 
 
-def _wrong(content: Content, found: Prediction) -> str:
-    items = content.items
+def _wrong(items: Items, found: Prediction) -> str:
     if not found.wrong:
         skewed = any("(--log10)" in text for text in found.sentences)
         no_row = "No row looks wrong: every value is close to its prediction from the other rows."
         return _paragraph("Predict the logarithm to find rows that look wrong." if skewed else no_row)
-    rows = found.rows[found.wrong]
-    table = _table(
-        ["item", f"{found.name}, in the file", "predicted from the other rows"],
-        [
-            [_item_button(items, i), escape(found.cell(found.true[at])), escape(found.cell(found.predicted[at]))]
-            for i, at in zip(rows[:_MAX_NAMES].tolist(), found.wrong, strict=False)
-        ],
-    )
-    counted = f"{len(rows)} of {len(found.rows)} rows, the worst first"
-    counted += f"; {len(rows) - _MAX_NAMES} are not shown" if len(rows) > _MAX_NAMES else ""
-    fits = [lines.split("\n")[0] for _, lines in content.commands if not found.classes and "rkhs fit" in lines]
-    where = f"; {fits[0]} --json lists them all" if fits and len(rows) > _MAX_NAMES else ""
-    return f"<h3>Rows that look wrong</h3>{_paragraph(f'{counted}{where}.')}{table}"
+    rows = [
+        [_item_button(items, i), escape(found.cell(found.true[at])), escape(found.cell(found.predicted[at]))]
+        for at, i in zip(found.wrong, found.rows[found.wrong].tolist(), strict=True)
+    ]
+    table = _table(["item", f"{found.name}, in the file", "predicted from the other rows"], rows)
+    counted = _paragraph(f"{len(rows)} of {len(found.rows)} rows, the worst first.")
+    return f"<h3>Rows that look wrong</h3>{counted}{table}"
 
 
 def _item_button(items: Items, i: int) -> str:
@@ -269,23 +259,59 @@ def _rebuilt(content: Content) -> str:
         return ""
     rows_of = "rows" if np.ndim(found.units) == 0 else "rows in standard deviations of their columns"
     space, name = (rows_of if found.space == "input" else "features"), type(content.model).__name__
-    sentences = _paragraph(
+    above, order = far_above(found.errors).tolist(), np.argsort(found.errors, kind="stable")[::-1]
+    drawn = order[: max(1, min(_MAX_ROWS, len(order) // 2))].tolist()
+    heads, note, cells = _look(items, found, drawn)
+    sentences = [
         f"The error is the squared distance between an item and its reconstruction by {name}, as {space}. The median "
-        f"is {readable(float(np.median(found.errors)))}."
-    )
-    above, order = far_above(found.errors), np.argsort(found.errors, kind="stable")[::-1]
-    drawn = order[: max(1, min(_MAX_ROWS, len(order) // 2))]
-    look, scale = _row_format(items, found), None
-    if look == "curve":
-        scale = colour_ends(np.concatenate([np.asarray(rows)[drawn] for rows in (items.numbers, found.vectors)]))[:2]
-        sentences += _paragraph(
-            f"All curves are drawn on one scale, from {readable(scale[0])} to {readable(scale[1])}; values outside are "
-            "clipped."
-        )
-    if len(above):
-        sentences += _names(items, above, "Errors far above the others: ")
-    rows = [_row(items, found, i, look, scale) for i in drawn.tolist()]
-    return f"<h3>Largest reconstruction errors</h3>{sentences}" + _table(["item", "error", *_ROW_HEADERS[look]], rows)
+        f"is {readable(float(np.median(found.errors)))}.{note}"
+    ]
+    if above:
+        counted = "1 item" if len(above) == 1 else f"{len(above)} items"
+        names = listed([items.names[i] for i in above], _MAX_NAMES)
+        sentences.append(f"Errors far above the others: {counted}: {names}.")
+    rows = [[_item_button(items, i), readable(found.errors[i]), *cells(i)] for i in drawn]
+    paragraphs = "".join(map(_paragraph, sentences))
+    return f"<h3>Largest reconstruction errors</h3>{paragraphs}" + _table(["item", "error", *heads], rows)
+
+
+def _look(
+    items: Items, found: Rebuilt, drawn: list[int]
+) -> tuple[tuple[str, ...], str, Callable[[int], Sequence[str]]]:
+    """Heads of columns that show what is rebuilt, a sentence about them, and their cells for an item."""
+    old, new = items.numbers, found.vectors
+    if items.smiles is not None:
+        return ("structure", "SMILES"), "", partial(_structure, items.smiles)
+    if old is None or new is None:
+        return (), "", lambda i: ()
+    if items.image_shape is not None:
+        draw = partial(_thumbnail, shape=items.image_shape, low=float(np.nanmin(old)), high=float(np.nanmax(old)))
+        return ("original", "rebuilt"), "", lambda i: (draw(old[i]), draw(new[i]))
+    means = np.ma.masked_invalid(old).mean(0).filled(0.0)
+    wide = old.shape[1] >= _WIDE and share_a_unit(np.where(np.isfinite(old), old, means))
+    if items.kind != "curves" and not wide:
+        return ("largest differences: original → rebuilt",), "", partial(_changes, items, old, new, found.units)
+    low, high, _ = colour_ends(np.concatenate([old[drawn], new[drawn]]))
+    note = f" All curves are drawn on one scale, from {readable(low)} to {readable(high)}; values outside are clipped."
+    return ("original (grey) and rebuilt (colour)",), note, lambda i: (sparkline(old[i], new[i], low, high),)
+
+
+def _structure(smiles: Sequence[str], i: int) -> list[str]:
+    address = structure_svg(smiles[i])
+    picture = f'<img class="structure" alt="structure" src="{address}">' if address else "(not drawn)"
+    return [picture, f"<code>{escape(smiles[i])}</code>"]
+
+
+def _thumbnail(row: np.ndarray, shape: tuple[int, ...], low: float, high: float) -> str:
+    return f'<img class="thumb" alt="image" src="{png(grey(row, low, high).reshape(shape))}">'
+
+
+def _changes(items: Items, old: np.ndarray, new: np.ndarray, units: np.ndarray | float, i: int) -> list[str]:
+    names = items.columns or [f"column {j}" for j in range(old.shape[1])]
+    order = np.argsort(-np.abs((old[i] - new[i]) / units), kind="stable")[:_MAX_CHANGES].tolist()
+    word = {j: day_text if names[j] in items.dates else readable for j in order}
+    known = [j for j in order if np.isfinite(old[i, j] - new[i, j])]
+    return [escape("; ".join(f"{names[j]} {word[j](old[i, j])} → {word[j](new[i, j])}" for j in known))]
 
 
 def _novel(content: Content) -> str:
@@ -308,66 +334,24 @@ def _novel(content: Content) -> str:
 
 
 def _copies(content: Content) -> str:
-    groups, items = content.neighbours.copies, content.items
+    groups, names = content.neighbours.copies, content.items.names
     if not groups:
         return "<h3>Copies</h3>" + _paragraph("No item is a copy of another, according to the kernel of the model.")
-    sentences = [f"{listed([items.names[i] for i in group], _MAX_ROWS)}" for group in groups[:_MAX_ROWS]]
-    more = [f"and {len(groups) - _MAX_ROWS} more groups"] if len(groups) > _MAX_ROWS else []
-    note = "Items that the kernel cannot distinguish. "
-    note += "A copy in both the training and the test set makes errors look too small."
-    return f"<h3>Copies</h3>{_paragraph(note)}{_listed(sentences + more)}"
-
-
-def _names(items: Items, chosen: np.ndarray, before: str = "") -> str:
-    names = listed([items.names[i] for i in chosen.tolist()], _MAX_NAMES)
-    return _paragraph(f"{before}{'1 item' if len(chosen) == 1 else f'{len(chosen)} items'}: {names}.")
-
-
-def _row_format(items: Items, found: Rebuilt) -> str:
-    if items.smiles is not None:
-        return "structure"
-    if found.vectors is None or items.numbers is None:
-        return "name"
-    if items.image_shape is not None:
-        return "image"
-    means = np.ma.masked_invalid(items.numbers).mean(0).filled(0.0)
-    wide = items.numbers.shape[1] >= 100 and share_a_unit(np.where(np.isfinite(items.numbers), items.numbers, means))
-    return "curve" if items.kind == "curves" or wide else "changes"
-
-
-def _row(items: Items, found: Rebuilt, i: int, look: str, scale: tuple[float, float] | None) -> list[str]:
-    cells = [_item_button(items, i), readable(found.errors[i])]
-    if items.smiles is not None:
-        address = structure_svg(items.smiles[i])
-        picture = f'<img class="structure" alt="structure" src="{address}">' if address else "(not drawn)"
-        return [*cells, picture, f"<code>{escape(items.smiles[i])}</code>"]
-    if found.vectors is None or items.numbers is None:
-        return cells
-    old, new = items.numbers[i], found.vectors[i]
-    if items.image_shape is not None:
-        ends = float(np.nanmin(items.numbers)), float(np.nanmax(items.numbers))
-        return cells + [
-            f'<img class="thumb" alt="{text}" src="{png(grey(row, *ends).reshape(items.image_shape))}">'
-            for text, row in zip(_ROW_HEADERS[look], (old, new), strict=True)
-        ]
-    if scale is not None:
-        return [*cells, sparkline(old, new, *scale)]
-    order = np.argsort(-np.abs((old - new) / found.units), kind="stable")
-    worst = [j for j in order[:_MAX_CHANGES] if np.isfinite(old[j] - new[j])]
-    names = items.columns or [f"column {j}" for j in range(len(old))]
-    words = (day_text if name in items.dates else readable for name in names)
-    cell = dict(enumerate(words))
-    return [*cells, escape("; ".join(f"{names[j]} {cell[j](old[j])} → {cell[j](new[j])}" for j in worst))]
+    texts = [listed([names[i] for i in group], _MAX_ROWS) for group in groups[:_MAX_ROWS]]
+    more = [f"and {len(groups) - _MAX_ROWS} more groups"][: max(len(groups) - _MAX_ROWS, 0)]
+    note = (
+        "Items that the kernel cannot distinguish. A copy in both the training and the test set makes errors look too "
+    )
+    return f"<h3>Copies</h3>{_paragraph(f'{note}small.')}{_listed(texts + more)}"
 
 
 def _next(content: Content) -> str:
-    file = content.model_file or "model.rkhs"
-    lines = [] if content.model_file else [f"rkhs.save(model, {file!r})  # where the model was fitted"]
-    code = ["import rkhs", *lines, f"model = rkhs.load({file!r})", "codes = model.transform(X_new)"]
-    shell = (f"Codes of new items, by {file}", f"rkhs transform {shell_word(file)} new.csv -o codes.csv")
-    commands = [*content.commands, *([shell] if content.model_file or not content.commands else [])]
-    if content.model_file or not content.commands:
-        commands.append(("The same in Python", "\n".join(code)))
+    file, commands = content.model_file or "model.rkhs", [*content.commands]
+    if content.model_file or not commands:
+        lines = [] if content.model_file else [f"rkhs.save(model, {file!r})  # where the model was fitted"]
+        code = ["import rkhs", *lines, f"model = rkhs.load({file!r})", "codes = model.transform(X_new)"]
+        shell = f"rkhs transform {shell_word(file)} new.csv -o codes.csv"
+        commands += [(f"Codes of new items, by {file}", shell), ("The same in Python", "\n".join(code))]
     return "".join(f"{_paragraph(f'{what}:')}<pre><code>{escape(line)}</code></pre>" for what, line in commands)
 
 
@@ -437,14 +421,6 @@ def _natural(text: str) -> tuple[int, float, str]:
 
 def _column_fields(items: Items) -> list[tuple[str, np.ndarray]]:
     """Columns of a table, as many as may travel."""
-    if items.columns is None or items.numbers is None or items.image_shape or items.kind not in ("vectors", "table"):
-        return []
-    count = min(len(items.columns), _COLUMNS, _CELLS // len(items))
-    fields = []
-    for j in range(count):
-        column = items.numbers[:, j]
-        if items.kind == "table" and not np.isfinite(column).any():
-            cells = np.asarray(items.X, dtype=object)[:, j]
-            column = np.array(["" if cell is None else str(cell) for cell in cells], dtype=object)
-        fields.append((items.columns[j], column))
-    return fields
+    found = [(name, column, as_numbers(column[:, None])[:, 0]) for name, column in items.named_columns[:_COLUMNS]]
+    fields = [(name, numbers if np.isfinite(numbers).any() else column) for name, column, numbers in found]
+    return fields[: _CELLS // len(items)]

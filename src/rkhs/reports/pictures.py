@@ -130,9 +130,10 @@ def histogram(counts: np.ndarray, far: str = "neither") -> str:
     """Counts as bars, small enough for a cell of a table; those at the ends of ``far``, min, max or both, stand out."""
     wide, top = 96.0 / max(len(counts), 1), max(int(counts.max(initial=0)), 1)
     heights = [max(30.0 * count / top, 0.8 * (count > 0)) for count in counts.tolist()]
-    looks = {0: far in ("min", "both"), len(heights) - 1: far in ("max", "both")}
+    ends = {"min": (0,), "max": (len(heights) - 1,), "both": (0, len(heights) - 1)}.get(far, ())
+    looks = dict.fromkeys(ends, ' class="far"')
     parts = "".join(
-        f'<path class="{"far" * looks.get(j, False)}" d="M{j * wide:.1f} 32v{-height:.1f}h{wide - 1:.1f}v{height:.1f}z"/>'
+        f'<path{looks.get(j, "")} d="M{j * wide:.1f} 32v{-height:.1f}h{wide - 1:.1f}v{height:.1f}z"/>'
         for j, height in enumerate(heights)
     )
     return f'<svg class="histogram" viewBox="0 0 96 33" aria-hidden="true">{parts}</svg>'
@@ -154,7 +155,8 @@ def scatter(predicted: np.ndarray, true: np.ndarray, name: str, marked: Sequence
         for at in (96.0 + 300.0 * (value - low) / span,)
     )
     rows = "".join(
-        f'<circle data-item="{item}" r="4.5" cx="{x[at]:.0f}" cy="{416 - y[at]:.0f}"><title>{escape(text)}</title></circle>'
+        f'<circle data-item="{item}" r="4.5" cx="{x[at]:.0f}" cy="{416 - y[at]:.0f}"><title>{escape(text)}</title>'
+        "</circle>"
         for at, item, text in marked
     )
     return (
@@ -162,7 +164,8 @@ def scatter(predicted: np.ndarray, true: np.ndarray, name: str, marked: Sequence
         f'<path class="axis" d="M96 20V320H396M96 320L396 20"/><path class="dot c0" stroke-width="5" d="{dots}"/>'
         f"{ticks}{rows}"
         f'<text x="246" y="358" text-anchor="middle">predicted from the other rows</text>'
-        f'<text x="12" y="170" text-anchor="middle" transform="rotate(-90 12 170)">{escape(name)}, in the file</text></svg>'
+        f'<text x="12" y="170" text-anchor="middle" transform="rotate(-90 12 170)">{escape(name)}, in the file'
+        "</text></svg>"
     )
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from rkhs._core.errors import RkhsError
 from rkhs.data.columns import as_numbers
@@ -30,7 +29,7 @@ from rkhs.reports.items import Items
 from rkhs.reports.wording import readable, with_error
 
 _MAX_ROWS, _MAX_PERMUTED_ROWS, _MAX_COLUMNS, _MAX_CLASSES = 2000, 300, 60, 20
-_WEAK_R2 = 0.3
+_WEAK_R2, _LARGE_MARGIN = 0.3, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +51,17 @@ class Prediction:
         """A value of the target as a person writes it."""
         return self.classes[int(value)] if self.classes else readable(value)
 
+    def moved(self, value: float) -> str:
+        """A change of predictions: of classes as a share of that from one to another."""
+        return f"{value / 2.0**0.5:.1%}" if self.classes else readable(value)
 
-def _outputs(
-    texts: np.ndarray, values: np.ndarray, classes: list[str] | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+
+def _outputs(texts: np.ndarray, values: np.ndarray, classes: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Some rows whose value is known, their values or numbers of their classes, and what a machine fits."""
-    known = np.flatnonzero(texts != "" if classes is None else np.isin(texts, classes))
+    known = np.flatnonzero(np.isin(texts, classes) if classes else texts != "")
     rows = known[np.unique(np.linspace(0, len(known) - 1, min(len(known), _MAX_ROWS)).astype(int))]
-    if classes is None:
-        true = np.array(values[rows], dtype=float)
-        return rows, true, true[:, None]
-    true = np.array([*map(classes.index, texts[rows])], dtype=float)
-    return rows, true, np.eye(len(classes))[true.astype(int)]
+    true = np.array([*map(classes.index, texts[rows])] if classes else values[rows], dtype=float)
+    return rows, true, np.eye(len(classes))[true.astype(int)] if classes else true[:, None]
 
 
 def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.ndarray]) -> Prediction | str:
@@ -77,7 +75,7 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
         return (
             f"{name} was not predicted: expected 2 to {_MAX_CLASSES} classes of two rows or more; got {len(classes)}."
         )
-    rows, true, Y = _outputs(texts, values, classes) if classed else _outputs(texts, values)
+    rows, true, Y = _outputs(texts, values, classes)
     try:
         machine, X, left_out, nested = _left_out(model, items, rows, Y)
     except (RkhsError, AttributeError) as error:
@@ -87,8 +85,6 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     groups = partial(_score_classes, shared=SHARED if nested else 1.0)
     predicted, residuals, sentences = (groups if classed else numbers)(name, true, left_out)
     columns, chance = _permutation_importances(machine, items, X, Y, left_out)
-    limit = 0.5 if classed else outlier_factor(residuals) * np.median(residuals)
-    wrong = np.flatnonzero(residuals > (np.inf if not classed and logarithm_note("", values) else limit))
     chosen = ", with settings that were chosen without it" if nested else ""
     how = f"Each of {len(rows)} rows was predicted from the others{chosen}; copies of a row were left out with it."
     return Prediction(
@@ -98,7 +94,7 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
         true=true,
         predicted=predicted,
         classes=classes,
-        wrong=sorted(wrong.tolist(), key=lambda i: -residuals[i]),
+        wrong=sorted(np.flatnonzero(residuals > 1.0).tolist(), key=lambda i: -residuals[i]),
         columns=columns,
         chance=chance,
         atoms=_atom_contributions(machine, items, rows, left_out[:, -1]),
@@ -110,7 +106,7 @@ def _left_out(
 ) -> tuple[Any, Any, np.ndarray, bool]:
     """The machine, its items, left-out predictions (n, q), and whether settings were chosen without the row."""
     options: dict[str, Any] = {"columns": getattr(model, "columns", "raw")}
-    gram = None
+    X, gram = items.rows(rows).X, None
     if items.smiles is not None:
         from rkhs.kernels import MoleculeKernel
 
@@ -120,9 +116,7 @@ def _left_out(
         X = items.numbers[rows][:, rows]
         options, gram = {"kernel": "precomputed"}, torch.as_tensor(X)
     elif items.numbers is None and items.kind != "table":
-        X, options = _safe_indexing(items.X, rows), {"kernel": model.kernel_}
-    else:
-        X = items.rows(rows).X
+        options = {"kernel": model.kernel_}
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         machine = OperatorKernelRegressorCV(**options).fit(X, Y)
         residuals = machine.nested_residuals(X, Y)
@@ -137,7 +131,7 @@ def _score_numbers(
     predicted = left_out[:, 0]
     residuals = np.abs(true - predicted)
     if "R^2" not in found:
-        return predicted, residuals, [f"All values of {name} are equal: there is nothing to predict."]
+        return predicted, 0.0 * residuals, [f"All values of {name} are equal: there is nothing to predict."]
     explained, of_mean, centred = found["R^2"], found["error of the mean"], (true - true.mean()) ** 2
     error = float(np.std(residuals**2 - (1.0 - explained) * centred)) / (len(true) ** 0.5 * of_mean**2)
     numbers = f"RMSE {with_error(found['held-out error'], found['standard error'])}, R² "
@@ -145,7 +139,12 @@ def _score_numbers(
     verdict = f"{_verdict(name, explained > 2.0 * error, explained < _WEAK_R2)}: {numbers}."
     decades = [f"{note}: predict its logarithm (--log10)" for note in logarithm_note(name, true)]
     notes = (*(decades or decisive_notes(residuals, names)), *target_notes([name], true[:, None]))
-    return predicted, residuals, [verdict, *(text if text.endswith((".", "?")) else f"{text}." for text in notes)]
+    limit = np.inf if decades else max(outlier_factor(residuals) * float(np.median(residuals)), 1e-300)
+    return (
+        predicted,
+        residuals / limit,
+        [verdict, *(text if text.endswith((".", "?")) else f"{text}." for text in notes)],
+    )
 
 
 def _score_classes(
@@ -165,7 +164,7 @@ def _score_classes(
     better = accuracy - majority
     return (
         predicted,
-        margins,
+        margins / _LARGE_MARGIN,
         [f"{_verdict(name, better > 2.0 * error, better < _WEAK_R2 * (1.0 - majority))}: {numbers}."],
     )
 
@@ -182,7 +181,8 @@ def _permutation_importances(
     machine: Any, items: Items, X: Any, Y: np.ndarray, predicted: np.ndarray
 ) -> tuple[list[tuple[str, float]], float]:
     """What each column moves, the most first, and what a column moves that says nothing."""
-    if items.columns is None or items.kind not in ("vectors", "table") or items.image_shape or len(items.columns) < 2:
+    names = [name for name, _ in items.named_columns]
+    if len(names) < 2:
         return [], 0.0
     cells = np.array(X, dtype=object if items.kind == "table" else float)
     tried = _related(cells, predicted)
@@ -191,7 +191,7 @@ def _permutation_importances(
     with_noise = np.column_stack([cells, shuffled])
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         chance = _moved(clone(machine).fit(with_noise, Y), with_noise, -1)
-    return sorted(zip((items.columns[j] for j in tried), found, strict=True), key=lambda pair: -pair[1]), chance
+    return sorted(zip((names[j] for j in tried), found, strict=True), key=lambda pair: -pair[1]), chance
 
 
 def _related(cells: np.ndarray, predicted: np.ndarray) -> list[int]:
@@ -199,7 +199,9 @@ def _related(cells: np.ndarray, predicted: np.ndarray) -> list[int]:
     numbers = as_numbers(cells) if cells.dtype == object else cells
     known = np.isfinite(numbers)
     centred = np.where(known, numbers - np.where(known, numbers, 0.0).sum(0) / known.sum(0).clip(1), 0.0)
-    products = np.abs(centred.T @ (predicted - predicted.mean(0))).max(1) / np.maximum(np.linalg.norm(centred, axis=0), 1e-300)
+    products = np.abs(centred.T @ (predicted - predicted.mean(0))).max(1) / np.maximum(
+        np.linalg.norm(centred, axis=0), 1e-300
+    )
     return np.argsort(np.where(known.any(0), -products, -np.inf), kind="stable")[:_MAX_COLUMNS].tolist()
 
 
