@@ -127,7 +127,8 @@ def in_one_command(
                 options = united(options, {"drop_columns": lacking})
                 what = f"{what}; {args.new} lacks {listed([*map(quote, lacking)])}"
             break
-    return Mendable(what, **options) if options else first
+    does = getattr(first, "does", "") if options == getattr(first, "options", None) else "reads it"
+    return Mendable(what, does, **options) if options else first
 
 
 def _lacking(known: Dataset, titles: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
 from rkhs.data.curves import read_curve_file
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, RowNames, existing_path, keep_rows, read_text, refuse_empty
-from rkhs.data.fasta import note_of_masked, read_fasta
+from rkhs.data.fasta import as_dna, note_of_masked, read_fasta
 from rkhs.data.formats import FASTA, KINDS, SPECTRA, TABLES, advice, extension_of, is_table, refuse_sparse_lines
 from rkhs.data.graph_files import GRAPH_EXTENSIONS, read_graphs
 from rkhs.data.series_files import SERIES_OPTIONS, read_series
@@ -151,8 +151,9 @@ def _read_strings(file: Path, kind: Any, *, columns: Sequence[Any] | None = None
         (_lines(file, **options), (None, None)) if column is None else _cells(file, column, Options(**options))
     )
     kind = kind or ("texts" if any(len(text.split()) > 1 for text in texts) else "sequences")
-    masked = note_of_masked(texts) if kind == "sequences" else ()
-    data = Dataset(np.array(texts, object), kind, names, None, str(file), guessed=masked)
+    texts, notes = as_dna(texts) if kind == "sequences" else (texts, ())
+    notes += note_of_masked(texts) if kind == "sequences" else ()
+    data = Dataset(np.array(texts, object), kind, names, None, str(file), guessed=notes)
     known = np.array([*map(bool, texts)])
     return data if known.all() else keep_rows(data, known, NOTHING_KNOWN)
 

@@ -39,6 +39,7 @@ from rkhs.data.text import (
     is_gap,
     is_grouped_number,
     is_measurement,
+    number_in,
 )
 
 T = TypeVar("T")
@@ -446,6 +447,7 @@ def _lists(found: Columns) -> list[str]:
 
 
 def _are_lists(cells: np.ndarray) -> bool:
-    """Whether all texts of a column hold several numbers."""
+    """Whether most texts of a column hold several numbers, and the others one."""
     texts = [cell for cell in cells.tolist() if isinstance(cell, str) and cell.lower() not in WEAK]
-    return bool(texts) and all(map(holds_numbers, texts))
+    several = [text for text in texts if number_in(text) is None]
+    return 0 < len(texts) <= 2 * len(several) and all(map(holds_numbers, several))
