@@ -1,6 +1,7 @@
 """Tables of genes as programs write them, and sequences of RNA and DNA: read as they are meant, with what is said."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ import pandas
 import pytest
 
 from rkhs.data import read_items
-from tests.cli.commands import Run, printed
+from rkhs.data.fasta import are_sequences
+from tests.cli.commands import Run, printed, table
 
 
 def sequences(path: str, texts: list[str]) -> None:
@@ -116,3 +118,38 @@ def test_commands_of_a_page_keep_a_flag_of_the_first_column(run: Run) -> None:
     flags = ["--index-column", "0", "--set", "max_iter=5", "--predict", "kind"]
     assert run("report", "a.csv", *flags)[0] == 0
     assert "rkhs fit a.csv --index-column 0 --predict kind -o model.rkhs" in Path("report.html").read_text()
+
+
+def test_a_table_of_guides_is_read_by_the_command_for_its_sequences(run: Run) -> None:
+    """Words among percentages and a column of sequences: one error, whose two commands both fit."""
+    effects = np.random.default_rng(1).normal(size=(24, 4))
+    guides = dna(60, 24)
+    values = [50.0 + sum(effects[j, "ACGT".index(mark)] for j, mark in enumerate(text)) for text in guides]
+    cells = [f"{value:.1f}%" for value in values[:-2]] + ["failed", "failed"]
+    rows = [f"g{i},{'ab'[i % 2]},{text},{cell}" for i, (text, cell) in enumerate(zip(guides, cells, strict=True))]
+    table("a.csv", ["guide,gene,context (5'->3'),indel", *rows])
+    status, err, _ = run("fit", "a.csv", "--predict", "indel", "-o", "m.rkhs")
+    of_sequences, of_others = (shlex.split(line)[1:] for line in err.splitlines() if line[:6] == "  rkhs")
+    assert (status, of_others[-3:]) == (2, ["--drop-columns", "context (5'->3')", "--mixed"])
+    assert of_sequences[-4:] == ["--kind", "sequences", "--columns", "context (5'->3')"]
+    status, _, out = run(*of_sequences)
+    assert (status, "58 items" in out, "Positions" in out) == (0, True, True)
+    assert run("fit", "a.csv", *of_sequences[-4:], "--predict", "indel", "-o", "m.rkhs")[1].endswith(
+        "--missing failed\n"
+    )
+    table("b.csv", [f"{row},failed" if i == 1 else f"{row},{dna(1, 24)[0]}" for i, row in enumerate(["id", "a", "b"])])
+    assert read_items("b.csv", kind="sequences", columns=[1], header=False, missing=["failed"]).n_samples == 2
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        (dna(30, 9), True),
+        (dna(30, 5), False),
+        (["".join(row) for row in np.random.default_rng(0).choice([*"ACDEFGHIKLMNPQRSTVWY"], (30, 12))], True),
+        ([f"{name}{i}" for i, name in enumerate(dna(30, 9))], False),
+        (dna(3, 9) * 10, False),
+    ],
+)
+def test_columns_of_sequences_are_known_by_their_letters(texts: list[str], found: bool) -> None:
+    assert are_sequences(texts) == found

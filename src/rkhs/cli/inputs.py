@@ -143,7 +143,8 @@ def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error
         try:
             read_input(mended(rest, advice), args.input)
         except Mendable as more:
-            advice = united(advice, more.options)
+            others = more.otherwise and united(advice, more.otherwise)
+            return Mendable(str(error), more.does, others, **united(advice, more.options))
     return Mendable(str(error), **advice)
 
 

@@ -16,6 +16,7 @@ from rkhs.data.dataset import Dataset, Kind, read_text, refuse_empty
 
 _RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 _PLAIN, _MANY = 0.9, 0.6  # share of letters that are of nucleotides; of residues that occur in proteins
+_SEVERAL, _LONG = 20, 8  # texts, and their usual length at least, whose letters alone say that they are sequences
 
 
 def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
@@ -49,6 +50,13 @@ def masked_letters(texts: Sequence[str]) -> str:
     nucleic = _are_nucleic(texts) and counts.keys() >= {*"ACG"}
     residues = counts.keys() <= {*ascii_uppercase, "*"} and len(counts.keys() & {*_RESIDUES}) >= _MANY * len(_RESIDUES)
     return "NX" if nucleic else "X" if residues else ""
+
+
+def are_sequences(texts: Sequence[str]) -> bool:
+    """Whether long texts that hardly repeat hold letters of nucleotides, or of residues, alone."""
+    long = len(texts) >= _SEVERAL and 2 * len({*texts}) > len(texts) and np.median([*map(len, texts)]) >= _LONG
+    letters = {*"".join(texts)}
+    return bool(long) and (letters <= {*_RESIDUES, "X"} or letters <= {*"ACGTUNacgtun"})
 
 
 def note_of_masked(texts: Sequence[str]) -> tuple[str, ...]:
