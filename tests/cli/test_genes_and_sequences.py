@@ -12,6 +12,7 @@ import pytest
 
 from rkhs.data import read_items
 from rkhs.data.fasta import are_sequences
+from rkhs.data.known_columns import short_names
 from tests.cli.commands import Run, printed, table
 
 
@@ -153,3 +154,32 @@ def test_a_table_of_guides_is_read_by_the_command_for_its_sequences(run: Run) ->
 )
 def test_columns_of_sequences_are_known_by_their_letters(texts: list[str], found: bool) -> None:
     assert are_sequences(texts) == found
+
+
+@pytest.mark.parametrize(
+    ("names", "called"),
+    [
+        (
+            ["/work/42dd/P001_T1_sorted.out.bam", "/work/2979/P002_T2_sorted.out.bam"],
+            ["P001_T1_sorted.out.bam", "P002_T2_sorted.out.bam"],
+        ),
+        (["P1.bam", "P2.bam"], ["P1.bam", "P2.bam"]),
+        ([f"C/C=C/CCCC(=O)CCCCCCC{end}" for end in ("O", "N")], ["C/C=C/CCCC(=O)CCCCCCCO", "C/C=C/CCCC(=O)CCCCCCCN"]),
+        (["/a/" + "x" * 30 + "/1", "/a/" + "x" * 30 + "/2"], ["1", "2"]),
+    ],
+)
+def test_labels_of_pictures_are_names_without_what_they_share(names: list[str], called: list[str]) -> None:
+    assert short_names(names) == tuple(called)
+
+
+def test_pages_pictures_and_warnings_call_rows_by_short_names(run: Run) -> None:
+    """And the flag that leaves rows out has the whole names."""
+    counts = counts_of_genes().to_numpy().T.copy()
+    counts[5] = 0
+    names = [f"/scratch/work/{i % 3}d/P{i:03d}_T1_Aligned.sortedByCoord.out.bam" for i in range(24)]
+    pandas.DataFrame(counts, names, [f"g{i}" for i in range(60)]).to_csv("a.csv", index_label="sample")
+    status, err, _ = run("map", "a.csv", "-o", "a.html")
+    assert status == 0
+    assert "nearly no counts in P005_T1_Aligned, where the others have" in err
+    assert f"--leave-out {names[5]} leaves" in err
+    assert "sortedByCoord" not in Path("a.html").read_text()

@@ -6,14 +6,14 @@ import argparse
 import shlex
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import permutations
+from itertools import compress, permutations
 from typing import Any
 
 import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError, warn
-from rkhs.cli.rows import PER_MILLION, PER_MILLION_WORDS, pandas_call, row_labels, written
+from rkhs.cli.rows import PER_MILLION, PER_MILLION_WORDS, pandas_call, row_labels, short_labels, written
 from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags, quoted_cells
 from rkhs.data.columns import (
@@ -246,8 +246,9 @@ def _warn_of_counts(args: argparse.Namespace, data: Dataset) -> None:
     below = np.median(logs) - logs
     low = (sums < _HARDLY * np.median(sums)) | (below > max(_FAR_BELOW * float(np.median(np.abs(below))), np.log(2.0)))
     if low.any():
-        rows = [label for label, lacks in zip(row_labels(data), low.tolist(), strict=True) if lacks]
-        what = f"{data.source}: nearly no counts in {listed(rows)}, where the others have {np.median(sums):,.0f} in all"
+        rows, called = ([*compress(some, low.tolist())] for some in (row_labels(data), short_labels(data)))
+        usual = f"{np.median(sums):,.0f}"
+        what = f"{data.source}: nearly no counts in {listed(called)}, where the others have {usual} in all"
         warn(f"{what}: a failed measurement? --leave-out {shlex.quote(','.join(rows[:_NAMED]))} leaves such items out")
 
 

@@ -23,7 +23,7 @@ from rkhs.data import writers
 from rkhs.data.columns import as_numbers, unlike_columns
 from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_rows as keep_rows, listed, titles_of
 from rkhs.data.formats import is_table
-from rkhs.data.known_columns import times_of_rows
+from rkhs.data.known_columns import short_names, times_of_rows
 from rkhs.data.series_files import AXES_NOTE
 from rkhs.data.text import Doubtful, Mendable, Note
 
@@ -45,6 +45,11 @@ def row_labels(data: Dataset) -> list[str]:
     """What a row is called in sentences."""
     names = data.row_names or data.smiles
     return [f"row {number}" for number in data.row_numbers] if names is None else list(names)
+
+
+def short_labels(data: Dataset) -> tuple[str, ...]:
+    """What a row is called in a picture."""
+    return short_names(row_labels(data))
 
 
 def named_rows(data: Dataset) -> str:
