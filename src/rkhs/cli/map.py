@@ -19,6 +19,7 @@ from rkhs.cli.fit import FIT
 from rkhs.cli.inputs import user_errors
 from rkhs.cli.options import INPUT, changed
 from rkhs.cli.outputs import PICTURES, Outputs
+from rkhs.cli.rows import short_labels
 from rkhs.cli.targets import read_with_values
 from rkhs.reports.wording import count_word, loss_words
 
@@ -77,7 +78,7 @@ def _draw(args: argparse.Namespace, model: estimators.KernelEstimator, data: Dat
     from matplotlib.figure import Figure
     from matplotlib.font_manager import fontManager
 
-    figure, names = Figure(figsize=(6.4, 5.2), layout="constrained"), data.row_names
+    figure, names = Figure(figsize=(6.4, 5.2), layout="constrained"), data.row_names and tuple(short_labels(data))
     if all(map(_MIDNIGHT.search, names or ())):
         names = tuple(_MIDNIGHT.sub("", name) for name in names or ()) or None
     fonts: Any = {"font.family": ["DejaVu Sans", *_FONTS & {font.name for font in fontManager.ttflist}]}
@@ -108,7 +109,7 @@ def _outside(model: estimators.KernelEstimator, data: Dataset) -> list[str]:
     """Which rows lie far outside the others, and are drawn at the edge."""
     from rkhs.plots.codes import within_view
 
-    labels = data.row_names or [f"row {number}" for number in data.row_numbers]
+    labels = short_labels(data) if data.row_names else [f"row {number}" for number in data.row_numbers]
     far = [labels[i] for i in within_view(model.codes_)[1]]
     return [f"far outside the others, drawn at the edge: {', '.join(far)}"] if far else []
 

@@ -182,5 +182,7 @@ def reading_flags(args: argparse.Namespace) -> str:
     given = {name: getattr(args, name, None) for name in _OF_READING}
     given |= {name: [*map(str, named_columns(given[name]))] for name in ("columns", "drop_columns")}
     given["missing"] = reading_options(args).get("missing")
-    words = advised([], {name: value for name, value in given.items() if value not in (None, False, [])})
+    words = advised(
+        [], {name: value for name, value in given.items() if value not in (None, []) and value is not False}
+    )
     return "".join(f" {shlex.quote(word)}" for word in words)

@@ -14,6 +14,7 @@ from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import InputError, quote
 from rkhs.data import Dataset, SkippedRow
 from rkhs.data.columns import as_numbers
+from rkhs.data.known_columns import short_names
 
 _SMALLEST_IMAGE = 64  # columns; a table of 4, 9 or 49 columns is a table
 _ALIKE = 0.7  # neighbours of an image differ by less than this share of what any two columns differ by
@@ -79,7 +80,8 @@ def read_items(
     index, titles = (items.index, items.columns) if hasattr(items, "iloc") else (None, None)
     if index is not None and index.dtype.kind in "iu":
         index = None  # numbers of rows, not names
-    labels = _texts(_first(names, getattr(data, "row_names", None), index), n, "names") or ("",) * n
+    known = getattr(data, "row_names", None)
+    labels = _texts(_first(names, known and short_names(known), index), n, "names") or ("",) * n
     structures = _texts(_first(smiles, getattr(data, "smiles", None)), n, "smiles")
     kind = _kind(items, domain, structures) if data is None else data.kind
     numbers = _numbers(items, kind)
