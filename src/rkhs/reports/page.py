@@ -142,7 +142,7 @@ def summary(content: Content) -> list[str]:
         sentences.append(_loss(content))
     elif not sentences:
         sentences.append(map_sentences(content.layout)[1])
-    if isinstance(content.rebuilt, Rebuilt) and (many := len(far_above(content.rebuilt.errors))):
+    if isinstance(content.rebuilt, Rebuilt) and (many := len(far_above(content.rebuilt, content.diagnosis[1]))):
         items = f"{many} items have errors" if many > 1 else "One item has an error"
         sentences.append(
             f"{items} far above the others; check whether {'they are' if many > 1 else 'it is'} wrong or rare."
@@ -263,7 +263,7 @@ def _rebuilt(content: Content) -> str:
         "is "
         f"{readable(float(np.median(found.errors)))}."
     )
-    above, order = far_above(found.errors), np.argsort(found.errors, kind="stable")[::-1]
+    above, order = far_above(found, content.diagnosis[1]), np.argsort(found.errors, kind="stable")[::-1]
     drawn = order[: max(1, min(_MAX_ROWS, len(order) // 2))]
     look, scale = _row_format(items, found), None
     if look == "curve":
