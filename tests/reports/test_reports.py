@@ -279,7 +279,7 @@ def test_items_to_look_at_are_named_and_drawn_on_one_scale_with_the_others() -> 
     model = KernelAutoencoder(3, reg=1.0).fit(rows)
     report = make_report(model, rows)
     errors = ((rows - model.inverse_transform(model.transform(rows))) ** 2).sum(1)
-    above = findings.far_above(errors)
+    above = findings.far_above(findings.Rebuilt(errors, 0.5, "input", None), None)
     assert set(spiked) <= set(above.tolist())
     assert not set(weak) & set(above.tolist())
     assert len(above) <= 6
@@ -296,10 +296,20 @@ def test_items_to_look_at_are_named_and_drawn_on_one_scale_with_the_others() -> 
     assert "All curves are drawn on one scale, from " in report.html
 
 
+def far_above(errors: np.ndarray, share: float = 0.5, lost: float | None = None) -> list[int]:
+    return findings.far_above(findings.Rebuilt(errors, share, "input", None), lost).tolist()
+
+
 def test_nothing_stands_apart_among_few_or_like_items() -> None:
-    assert not len(findings.far_above(np.r_[np.ones(9), 10.0, 0.1]))
-    assert findings.far_above(np.r_[np.ones(9), 1e6]).tolist() == [9]  # a score above 1
-    assert not len(findings.far_above(np.zeros(50)))
+    assert not far_above(np.r_[np.ones(9), 10.0, 0.1])
+    assert far_above(np.r_[np.ones(9), 1e6]) == [9]  # a score above 1
+    assert not far_above(np.zeros(50))
+
+
+def test_errors_of_items_that_a_fit_follows_tell_none_apart() -> None:
+    errors = np.r_[np.full(99, 1e-6), 1e-3]  # new items have 0.3, where the variance is 1
+    assert far_above(errors, 1.0 - errors.mean(), 0.3) == []
+    assert far_above(errors, 1.0 - errors.mean(), 1e-5) == [99]  # new items are rebuilt as well
 
 
 def test_items_keep_the_numbers_of_their_file() -> None:

@@ -38,6 +38,7 @@ from rkhs.cli.options import (
 )
 from rkhs.cli.rows import APART, names_of_rows, transposed, warn_of_totals, windows, with_progress, without_rows
 from rkhs.data import Dataset, read_mixed
+from rkhs.data.curves import on_one_axis
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r, titles_of as titles_of_data
 from rkhs.data.formats import SDF, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
 from rkhs.data.table_reader import column_count, column_titles, read_chunks
@@ -196,11 +197,19 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
 
 def _whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
     """Items of any kind; with ``--transpose`` a column of texts, or of an axis, names their rows."""
-    if not getattr(args, "transpose", False) or {"index_column", "columns"} & options.keys():
+    if {"index_column", "columns"} & options.keys():
         return read_whole(args, path, options)
+    if not getattr(args, "transpose", False):
+        data = read_whole(args, path, options)
+        if args.kind is None and on_one_axis(data) is not None:
+            what = "the first of each pair of columns is an axis, and the second an item: --transpose reads these"
+            raise Mendable(f"{path}: {what}", transpose=True)
+        return data
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         data = read_whole(args, path, options)
+    if (paired := on_one_axis(data)) is not None:
+        return paired
     name, why = names_of_rows(data)
     if name is not None:
         data = read_whole(args, path, options | {"index_column": name})
@@ -245,12 +254,13 @@ def _report_skipped(args: argparse.Namespace, data: Dataset) -> Dataset:
         )
         warn(f"{data.source}: left out, {what}: {rows}")
     for reason in dict.fromkeys(bad.reason for bad in data.skipped if bad.row not in lost):
-        rows = [bad for bad in data.skipped if bad.reason == reason]
-        if len(rows) == 1:
-            warn(f"{data.source}: row {rows[0].row} left out ({reason}): {quote(rows[0].text)}")
-            continue
-        names = listed([f"{bad.row} {quote(bad.text)}" for bad in rows])
-        warn(f"{data.source}: {len(rows)} rows left out ({reason}): rows {names}")
+        bad = [one for one in data.skipped if one.reason == reason]
+        names = listed([f"{one.row} {quote(one.text)}" for one in bad])
+        warn(
+            f"{data.source}: row {bad[0].row} left out ({reason}): {quote(bad[0].text)}"
+            if len(bad) == 1
+            else f"{data.source}: {len(bad)} rows left out ({reason}): rows {names}"
+        )
     return data
 
 

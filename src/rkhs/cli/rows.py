@@ -16,11 +16,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rkhs._core.checks import check_count
+from rkhs._core.dates import day_numbers
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.corrections import quiet
 from rkhs.cli.frames import pandas_call as pandas_call, written as written
 from rkhs.data import writers
-from rkhs.data.columns import as_numbers, unlike_columns
+from rkhs.data.columns import as_numbers, column_remarks, unlike_columns, written_dates
 from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_rows as keep_rows, listed, titles_of
 from rkhs.data.formats import is_table
 from rkhs.data.known_columns import short_names, times_of_rows
@@ -299,7 +300,9 @@ def windows(
     """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
-    names, X = _columns_cut(data, read)
+    names, X = _columns_cut(with_clock(data), read)
+    if read is None:
+        _note_columns(data, names, X)
     X, numbers, times = _with_gaps(X, data, options, math.gcd(length, step))
     if len(X) < length + step:
         raise InputError(f"--window and --step must leave at least two windows; got {len(X)} rows; take smaller values")
@@ -332,6 +335,23 @@ def windows(
         dates=(),
         row_title=None,
     )
+
+
+def with_clock(data: Dataset) -> Dataset:
+    """A table of numbers whose days written as 20240131, and hours next to these, are dates; others as they are."""
+    if data.kind not in ("vectors", "table") or not is_table(data.source):
+        return data
+    X, titles = data.X.copy(), titles_of(data)
+    found = written_dates(list((as_numbers(X) if X.dtype == object else X).T))
+    for j, texts in found.items():
+        X[:, j] = day_numbers(texts.tolist())
+    return replace(data, X=X, dates=(*data.dates, *(titles[j] for j in found)))
+
+
+def _note_columns(data: Dataset, names: Sequence[str], X: np.ndarray) -> None:
+    """Note what is to know of the columns of a file before they are cut, with the command without some."""
+    for remark in column_remarks(X, names):
+        warn(Note(f"{data.source}: {remark.text}", "leaves them out", drop_columns=[*remark.leave_out]))
 
 
 def _cut(X: np.ndarray, starts: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import filterfalse, islice
 from typing import Any, TextIO
@@ -43,6 +44,15 @@ def foot_lines(lines: list[str]) -> list[str]:
         else:
             pending = [line, *pending]
     return []
+
+
+def log_below(lines: list[str]) -> list[str]:
+    """Lines below a blank one under a table, where each has at most half of the marks of its rows; else none."""
+    counts = [max(map(line.count, ",;\t|")) for line in lines]
+    usual = Counter(count for count in counts if count > 1).most_common(1)
+    last = max((i for i, count in enumerate(counts) if usual and 2 * count > usual[0][0]), default=-1)
+    below = [line.strip() for line in lines[last + 1 :]]
+    return [*filter(None, below)] if last > 0 and counts[last] == usual[0][0] and below[:1] == [""] else []
 
 
 def holds_number(cell: str) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from rkhs._core.dates import interval_start
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
-from rkhs.data.columns import as_numbers, clock, many
+from rkhs.data.columns import as_numbers, clock, many, written_dates
 from rkhs.data.dataset import Dataset, column_label, listed, locate
 from rkhs.data.formats import has_columns, is_table
 from rkhs.data.molecule_files import smi_chunks
@@ -303,6 +303,8 @@ def times_of_rows(
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     days = {}
+    for j, written in written_dates(found.cells).items():
+        found.cells[j] = written
     for j, cells in enumerate(found.cells):
         if cells.dtype == object:
             found.cells[j] = np.array(

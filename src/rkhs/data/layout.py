@@ -17,7 +17,7 @@ from typing import TextIO
 
 from rkhs._core.errors import InputError, quote
 from rkhs.data import formats
-from rkhs.data.comments import foot_lines, mark_of, rows_among, table_lines, without_comments
+from rkhs.data.comments import foot_lines, log_below, mark_of, rows_among, table_lines, without_comments
 from rkhs.data.dataset import column_label, listed, refuse_empty
 from rkhs.data.encodings import encoding_of, other_encoding
 from rkhs.data.formats import extension_of
@@ -314,7 +314,11 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     encoding, missing = encoding_of(path, options.encoding), frozenset(options.missing or ())
     usual = "\t" if extension_of(path).startswith(".tsv") else ","
     layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key, thousands=options.thousands)
-    foot = foot_lines(formats.last_lines(path, encoding, options.key))
+    last = formats.last_lines(path, encoding, options.key)
+    foot = foot_lines(last)
+    if not foot and "" in map(str.strip, last):
+        with layout.lines() as handle:
+            foot = log_below(list(handle))
     layout = replace(layout, records=options.records, foot=frozenset(foot))
     if foot:
         guessed.append(f"rows below the table left out: {len(foot)}, the first {quote(foot[0].strip(',;|'))}")

@@ -20,6 +20,7 @@ from rkhs.reports.items import Items
 MOST_DIAGNOSED = 5_000
 """Items of a diagnosis: 2 n^3 is a quarter of a minute."""
 _TRIM = 4.0  # as in fit_robust
+_FOLLOWED = 0.01  # of the mean error of new items; items with smaller ones are learnt by heart
 _LEFT_OUT = 500  # items, the refined codes of which cost most of a diagnosis
 
 
@@ -54,12 +55,17 @@ def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt 
     return Rebuilt(np.asarray(found.errors, dtype=np.float64), found.share, found.space, vectors, units)
 
 
-def far_above(errors: np.ndarray) -> np.ndarray:
-    """Items whose errors are far above the others', largest first, by the rule of :class:`RobustFit`."""
-    roots = np.sqrt(errors.clip(0.0))
+def far_above(found: Rebuilt, lost: float | None) -> np.ndarray:
+    """Items whose errors are far above the others', largest first, by the rule of :class:`RobustFit`.
+
+    Errors far below those of new items, which lose this share of the variance, are those of a fit that follows each
+    item.
+    """
+    roots = np.sqrt(found.errors.clip(0.0))
     score = roots / max(_TRIM * float(np.quantile(roots, 0.75)), 1e-300)
     order = np.argsort(score, kind="stable")[::-1]
-    return order[score[order] > spread_limits(score)[1]]
+    least = _FOLLOWED * (lost or 0.0) * found.errors.mean()  # (1 - share) times an error of new items
+    return order[(score[order] > spread_limits(score)[1]) & ((1.0 - found.share) * found.errors[order] >= least)]
 
 
 def _vectors(model: KernelEstimator, items: Items, codes: np.ndarray) -> np.ndarray | None:

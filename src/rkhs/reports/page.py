@@ -139,7 +139,7 @@ def summary(content: Content) -> list[str]:
         sentences.append(_loss(content))
     elif not sentences:
         sentences.append(map_sentences(content.layout)[1])
-    if isinstance(content.rebuilt, Rebuilt) and (many := len(far_above(content.rebuilt.errors))):
+    if isinstance(content.rebuilt, Rebuilt) and (many := len(far_above(content.rebuilt, content.diagnosis[1]))):
         items, they = (f"{many} items are", "they are") if many > 1 else ("One item is", "it is")
         sentences.append(f"{items} rebuilt far worse than the others: check whether {they} wrong or rare.")
     return [*sentences, *content.diagnosis[0]]
@@ -185,7 +185,8 @@ def _column_importance(items: Items, found: Prediction) -> str:
     note = (
         "How far predictions move (root mean square) when the cells of a column are shuffled (permutation importance), "
         f"{unit}. A shuffled copy of {found.columns[0][0]}, which says nothing, moves them by "
-        f"{found.moved(found.chance)}. No more than that: {listed(below) if below else 'none'}. Columns that repeat each other share what they hold. "
+        f"{found.moved(found.chance)}. No more than that: {listed(below) if below else 'none'}. Columns that repeat "
+        "each other share what they hold. "
         f"Shuffled were {len(found.columns)} of {len(items.columns or ())} columns, those most like the predictions."
     )
     rows = [
@@ -259,7 +260,7 @@ def _rebuilt(content: Content) -> str:
         return ""
     rows_of = "rows" if np.ndim(found.units) == 0 else "rows in standard deviations of their columns"
     space, name = (rows_of if found.space == "input" else "features"), type(content.model).__name__
-    above, order = far_above(found.errors).tolist(), np.argsort(found.errors, kind="stable")[::-1]
+    above, order = far_above(found, content.diagnosis[1]).tolist(), np.argsort(found.errors, kind="stable")[::-1]
     drawn = order[: max(1, min(_MAX_ROWS, len(order) // 2))].tolist()
     heads, note, cells = _look(items, found, drawn)
     sentences = [
