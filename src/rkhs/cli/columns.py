@@ -18,7 +18,7 @@ from rkhs.cli.rows import (
     PER_MILLION_WORDS,
     pandas_call,
     row_labels,
-    short_labels,
+    short_labels as short_labels,
     with_clock,
     written,
 )

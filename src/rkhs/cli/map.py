@@ -14,12 +14,11 @@ import numpy as np
 from rkhs import estimators, plots, reports
 from rkhs._core.errors import InputError, warn
 from rkhs.cli.build import build_estimator
-from rkhs.cli.columns import column_sentences
+from rkhs.cli.columns import column_sentences, short_labels
 from rkhs.cli.fit import FIT
 from rkhs.cli.inputs import user_errors
 from rkhs.cli.options import INPUT, changed
 from rkhs.cli.outputs import PICTURES, Outputs
-from rkhs.cli.rows import short_labels
 from rkhs.cli.targets import read_with_values
 from rkhs.reports.wording import count_word, loss_words
 
