@@ -48,6 +48,7 @@ def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: py
     said = capsys.readouterr().out
     assert "predicts churn: no (10), yes (10); 28 of 48 rows have no class" in said
     assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.csv"]) == 0
+    assert "plain.csv: rows in the fit: 20, such as 'c0'. Their predictions" in capsys.readouterr().err  # with a class
     found = table("p.csv")
     assert list(found[0]) == ["name", "churn", "in_file", "p(no)", "p(yes)"]
     assert [row["in_file"] for row in found] == LABELS  # what is known is told from what is predicted
