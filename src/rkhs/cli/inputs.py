@@ -33,7 +33,6 @@ from rkhs.cli.options import (
     column,
     mended,
     named_columns as named_columns,
-    parts_of,
     reading_options as reading_options,
     united,
 )
