@@ -129,3 +129,27 @@ def test_days_alone_and_sales_are_told_apart(run: Run) -> None:
     assert "the 90 rows are times of one long series" in run("novelty", "a.csv")[1]
     table("a.csv", ["day,n,x", *(rows[i] for i in RNG.integers(0, 90, 90))])
     assert "long series" not in run("novelty", "a.csv")[1]
+
+
+def test_constant_windows_are_unlike_all_and_noted(run: Run) -> None:
+    """A meter that is stuck at its mean for a day, and at zero for six hours; by distances both are near others."""
+    use = (1.2 + np.sin(np.arange(24) / 4)) * np.exp(0.3 * np.random.default_rng(1).normal(size=(60, 24)))
+    use[11], use[29, 10:16] = use.mean(), 0.0
+    for name, rows in (("a.csv", use), ("b.csv", use[[3, 11]])):
+        hours = [
+            f"{np.datetime64('2024-01-01') + i} {t:02d}:00,{x:.2f}"
+            for i, day in enumerate(rows)
+            for t, x in enumerate(day)
+        ]
+        table(name, ["time,use", *hours])
+    status, said, out = run("novelty", "a.csv", "--window", "24")
+    assert status == 0
+    assert "in other windows at most 2 times: 2024-01-12 00:00 (24 times), 2024-01-30 00:00 (6 times)" in said
+    first = next(line for line in out.splitlines() if line.startswith("  2024"))
+    assert first.startswith("  2024-01-12 00:00: score 1.0")
+    assert "of use" in first
+    status, said, _ = run("novelty", "a.csv", "b.csv", "--window", "24", "-o", "c.csv")
+    assert status == 0, said
+    scores = [float(line.split(",")[2]) for line in Path("c.csv").read_text().splitlines()[1:]]
+    assert scores[0] < 0.9 < scores[1]
+    assert run("novelty", "a.csv", "--window", "24", "--kernel", "gaussian", "-o", "d.csv")[0] == 0

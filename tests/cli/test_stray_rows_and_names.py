@@ -220,7 +220,7 @@ def test_days_begin_at_midnight_where_the_clock_is_changed(
     assert len(names) == 50
     assert {*changes} < {*names}
     assert all("00:00" in name for name in names)
-    assert any(f"  {name}: p " in said.out for name in names)
+    assert any(f"  {name}: score " in said.out for name in names)
 
 
 def test_two_series_in_one_file_are_cut_by_rows(

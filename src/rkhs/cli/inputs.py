@@ -36,7 +36,16 @@ from rkhs.cli.options import (
     reading_options as reading_options,
     united,
 )
-from rkhs.cli.rows import APART, names_of_rows, transposed, warn_of_totals, windows, with_progress, without_rows
+from rkhs.cli.rows import (
+    APART,
+    names_of_rows,
+    transposed,
+    warn_of_totals,
+    windows,
+    with_progress,
+    with_spreads,
+    without_rows,
+)
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.curves import on_one_axis
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r, titles_of as titles_of_data
@@ -118,6 +127,7 @@ def _reshaped(args: argparse.Namespace, data: Dataset) -> Dataset:
     if getattr(args, "window", None) is not None:
         step = args.window if args.step is None else args.step
         data = windows(data, args.window, step, reading_options(args), getattr(args, "of_model", None))
+        data = with_spreads(data, args.floors) if getattr(args, "floors", None) else data
     return data
 
 

@@ -36,6 +36,7 @@ from rkhs.data.series_files import AXES_NOTE
 from rkhs.data.text import Doubtful, Mendable, Note
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
+_RUN, _RARE = 4, 0.05  # equal values in a row that are noted at least; share of windows that may have as many
 _FILLED = 0.1  # share of the cells of a window, and of its length in a row, that may be filled
 T = TypeVar("T")
 
@@ -329,6 +330,8 @@ def windows(
     _note_filled(data, lacking, known)
     if rest := len(X) - int(starts[-1]) - length:
         warn(Note(f"{data.source}: rows at the end that make no whole window: {rest}"))
+    if read is None:
+        _note_runs(data, names, cut[known].reshape(known.sum(), len(names), -1), labels[known])
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
     return replace(
         data,
@@ -342,6 +345,40 @@ def windows(
         dates=(),
         row_title=None,
     )
+
+
+def _note_runs(data: Dataset, names: Sequence[str], cut: np.ndarray, labels: np.ndarray) -> None:
+    """Note windows (w, d, t) in which a column has one value far longer than in nearly all others, as a fault does."""
+    run, runs = np.ones((2, *cut.shape[:2]), int)
+    for t in range(1, cut.shape[2]):
+        run = np.where(cut[:, :, t] == cut[:, :, t - 1], run + 1, 1)
+        runs = np.maximum(runs, run)
+    usual = np.quantile(runs, 1.0 - _RARE, axis=0, method="lower")
+    for j, name in enumerate(names):
+        places = np.flatnonzero(runs[:, j] >= max(_RUN, 3 * usual[j]))
+        if places.size:
+            found = [f"{labels[i]} ({runs[i, j]} times)" for i in places]
+            what = f"{quote(name)} has one value many times in a row, in other windows at most {usual[j]} times"
+            warn(Note(f"{data.source}: {what}: {listed(found)}: a fault, or nothing to measure?"))
+
+
+def with_spreads(windows: Dataset, floors: Sequence[float]) -> Dataset:
+    """Windows with logarithms of the spread of each column and of its steps, by which constant ones are unlike others.
+
+    Distances alone do not tell these: a mean is near to all. The floors are those of :func:`spread_floors`.
+    """
+    cut = windows.X.reshape(windows.n_samples, len(floors), -1)
+    both = np.hstack([cut.std(axis=2), np.abs(np.diff(cut, axis=2)).mean(axis=2)])
+    names = [name.removesuffix("+0") for name in windows.column_names or () if name.endswith("+0")]
+    titles = [f"{what} of {name}" for what in ("spread", "steps") for name in names]
+    X = np.hstack([windows.X, np.log(both + np.tile(floors, 2))])
+    return replace(windows, X=X, column_names=(*(windows.column_names or ()), *titles))
+
+
+def spread_floors(windows: Dataset) -> list[float]:
+    """A thousandth of the standard deviation of each column of windows."""
+    count = sum(name.endswith("+0") for name in windows.column_names or ())
+    return (1e-3 * windows.X.reshape(windows.n_samples, count, -1).std(axis=(0, 2))).tolist()
 
 
 def with_clock(data: Dataset) -> Dataset:
