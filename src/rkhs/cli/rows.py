@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import re
 import sys
 import time
@@ -12,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, compress
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,13 +19,13 @@ from rkhs._core.checks import check_count
 from rkhs._core.dates import day_numbers
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.corrections import quiet
+from rkhs.cli.frames import pandas_call as pandas_call, written as written
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers, column_remarks, unlike_columns, written_dates
 from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_rows as keep_rows, listed, titles_of
-from rkhs.data.formats import is_table, is_text_table
-from rkhs.data.known_columns import times_of_rows
+from rkhs.data.formats import is_table
+from rkhs.data.known_columns import short_names, times_of_rows
 from rkhs.data.series_files import AXES_NOTE
-from rkhs.data.table_reader import Options, find_layout
 from rkhs.data.text import Doubtful, Mendable, Note
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
@@ -49,6 +47,11 @@ def row_labels(data: Dataset) -> list[str]:
     """What a row is called in sentences."""
     names = data.row_names or data.smiles
     return [f"row {number}" for number in data.row_numbers] if names is None else list(names)
+
+
+def short_labels(data: Dataset) -> tuple[str, ...]:
+    """What a row is called in a picture."""
+    return short_names(row_labels(data))
 
 
 def named_rows(data: Dataset) -> str:
@@ -257,21 +260,6 @@ def _note_decades(data: Dataset, args: argparse.Namespace, X: np.ndarray) -> Non
         warn(Note(f"{data.source}: {what}; {written(data, args, log)}"))
 
 
-def written(data: Dataset, args: argparse.Namespace, log: str) -> str:
-    """The command of Python that writes logarithms of the columns of a file to another."""
-    source = data.source
-    name = os.path.basename(source).partition(".")[0]
-    items = "" if data.column_names is None else f".loc[:, {data.column_names[0]!r}:{data.column_names[-1]!r}]"
-    known = {name: getattr(args, name) for name in ("encoding", "delimiter", "skip_rows") if getattr(args, name)}
-    skipped = find_layout(Path(source), Options(**known)).skip - 1 if is_text_table(source) else 0
-    above = f", skiprows={skipped}" if skipped > 0 else ""
-    line = (
-        f"import numpy, pandas; t = pandas.read_csv({source!r}, sep=None, engine='python'{above}); "
-        f"n = t{items}.select_dtypes('number').columns; t[n] = {log}; t.to_csv({name + '_log.csv'!r}, index=False)"
-    )
-    return f'this writes them to {name}_log.csv:\n\n  python -c "{line}"\n'
-
-
 def _check_described(data: Dataset) -> None:
     """Refuse columns of texts, dates and gaps, with others that are no items; warn of these alone."""
     names, X = data.column_names or [*map(str, data.places or range(data.X.shape[1]))], as_numbers(data.X)
@@ -391,7 +379,7 @@ def with_clock(data: Dataset) -> Dataset:
     if data.kind not in ("vectors", "table") or not is_table(data.source):
         return data
     X, titles = data.X.copy(), titles_of(data)
-    found = written_dates((as_numbers(X) if X.dtype == object else X).T)
+    found = written_dates(list((as_numbers(X) if X.dtype == object else X).T))
     for j, texts in found.items():
         X[:, j] = day_numbers(texts.tolist())
     return replace(data, X=X, dates=(*data.dates, *(titles[j] for j in found)))

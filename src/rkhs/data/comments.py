@@ -77,7 +77,8 @@ def without_comments(
     """The mark of comments above a table, and the other rows; the given one where rows of it may begin with that."""
     mark = next(filter(None, map(mark_of, above)), None) if given is None else None
     kept, comments = ([row for row in table if (mark_of(row) == mark) is is_one] for is_one in (False, True))
-    if mark is None or {*map(len, filter(None, kept))} & {*map(len, comments)}:
+    plain = any(kept) and all(is_gap(cell) or holds_number(cell) for row in kept for cell in row)  # no text is a cell
+    if mark is None or (not plain and {*map(len, filter(None, kept))} & {*map(len, comments)}):
         return given, above, table
     return mark, [row for row in above if mark_of(row) != mark], kept
 

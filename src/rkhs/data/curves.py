@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections import Counter
 from contextlib import suppress
@@ -219,7 +218,7 @@ def on_one_axis(data: Dataset) -> Dataset | None:
 def _parts_of_pair(axis: str, item: str) -> tuple[str, str, str]:
     """The title of an axis, an item and its unit, by two names of columns that begin with that of the item, or not."""
     words, others = (re.sub(r"\.\d+$", "", name).split(" ") for name in (axis, item))
-    k = len(os.path.commonprefix([words, others]))  # type: ignore[list-item]
+    k = next((i for i, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), min(len(words), len(others)))
     return " ".join(words[k:]), " ".join(others[:k]) if k else item, " ".join(others[k:]) if k else ""
 
 

@@ -34,11 +34,13 @@ from rkhs.data.text import (
     WEAK,
     Measurements,
     Mendable,
+    are_smiles,
     grouped_error,
     holds_numbers,
     is_gap,
     is_grouped_number,
     is_measurement,
+    number_in,
 )
 
 T = TypeVar("T")
@@ -48,6 +50,7 @@ _OF_VALUES = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator|units?
 _BOUNDS = (">", "<", ">=", "<=", ">>", "<<")
 _RELATIONS = frozenset({*_BOUNDS, "=", "~", "\u2264", "\u2265", "\u2248"})
 _MOST_UNITS = 10  # of values
+_LABEL = 22  # letters of a name in a picture
 _CATEGORIES = 20  # texts of a column in which words for gaps may be a category
 
 
@@ -231,6 +234,15 @@ def _without_starts(names: list[str]) -> list[tuple[str, ...]]:
     starts = [names[-1][: k + 1] for k, mark in enumerate(names[-1]) if mark in "._- "]
     common = [start for start in starts if 3 * sum(name.startswith(start) for name in names) >= 2 * len(names)]
     return [tuple(name.removeprefix(start) for name in names) for start in common]
+
+
+def short_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Names for a picture: where some are too long, without their folders and as much as all have in common."""
+    if max(map(len, names)) <= _LABEL or are_smiles(names) or names[0].startswith("InChI"):
+        return tuple(names)
+    shorter = sorted(_without_ends(names), key=lambda some: -sum(map(len, some)))
+    fits = (some for some in shorter if max(map(len, some)) <= _LABEL)
+    return next(fits, shorter[-1] if shorter else tuple(names))
 
 
 def _parts_of(names: Sequence[str], keys: Sequence[str]) -> tuple[str, ...]:
@@ -448,6 +460,7 @@ def _lists(found: Columns) -> list[str]:
 
 
 def _are_lists(cells: np.ndarray) -> bool:
-    """Whether all texts of a column hold several numbers."""
+    """Whether most texts of a column hold several numbers, and the others one."""
     texts = [cell for cell in cells.tolist() if isinstance(cell, str) and cell.lower() not in WEAK]
-    return bool(texts) and all(map(holds_numbers, texts))
+    several = [text for text in texts if number_in(text) is None]
+    return 0 < len(texts) <= 2 * len(several) and all(map(holds_numbers, several))

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TextIO
+from typing import Any, TextIO
 
 from rkhs._core.errors import InputError, quote
 from rkhs.data import formats
@@ -170,7 +170,14 @@ class Layout:
 
 def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     """Detect the format from the first rows of a file; errors name the argument to pass."""
-    start = 0
+    state, given = path.stat(), [(name, getattr(options, name)) for name in LAYOUT]
+    asked = ((name, tuple(value) if isinstance(value, (list, set)) else value) for name, value in given)
+    return _known_layout(path, (state.st_mtime_ns, state.st_size), tuple(asked))
+
+
+@lru_cache(maxsize=16)  # a file is opened for its columns, its names, and its cells
+def _known_layout(path: Path, _: tuple[int, int], asked: tuple[tuple[str, Any], ...]) -> Layout:
+    options, start = SimpleNamespace(**dict(asked)), 0
     try:
         layout = _found_layout(path, options)
         if layout.width == 1 and not (options.delimiter or options.skip_rows):
