@@ -127,7 +127,7 @@ def _reshaped(args: argparse.Namespace, data: Dataset) -> Dataset:
     if getattr(args, "window", None) is not None:
         step = args.window if args.step is None else args.step
         data = windows(data, args.window, step, reading_options(args), getattr(args, "of_model", None))
-        data = with_spreads(data, args.floors) if getattr(args, "floors", None) else data
+        data = with_spreads(data, getattr(args, "floors", []))
     return data
 
 
