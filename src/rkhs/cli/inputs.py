@@ -357,6 +357,8 @@ def _in_training_order(
 ) -> Dataset:
     """Columns in the order of those of the fit, where both files name these."""
     found: Sequence[str] | None = data.column_names
+    if names is not None and found is None and what != _OF_FIT:
+        warn(Note(f"{path}: its columns have no names, and are taken in the order of the items of the fit"))
     if names is None or found is None:
         return data
     if len(set(names)) < len(names):

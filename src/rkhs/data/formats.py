@@ -38,11 +38,18 @@ _SPARSE = (
     "import numpy as np; from sklearn.datasets import load_svmlight_file; X, y = load_svmlight_file({old!r}); "
     "np.savez({new!r}, X=X.toarray())"
 )
+_MATRIX = "import scipy; scipy.sparse.save_npz({new!r}, scipy.sparse.csr_array(scipy.io.mmread({old!r})))"
+_PICKLED = (
+    "import joblib, pandas; pandas.DataFrame(joblib.load({old!r})).to_csv({new!r}) (only of a source that you trust: a "
+    "pickled file can run code)"
+)
 _READERS = {"excel": (".xls", ".ods", ".xlsb", ".xlsm"), "json": (".json",), "stata": (".dta",), "spss": (".sav",)}
 # One line of Python that makes a file of another format one that is read.
 _CONVERT = {
     **{end: (_FRAME.format(reader=reader), ".csv") for reader, ends in _READERS.items() for end in ends},
     **dict.fromkeys((".svm", ".libsvm", ".svmlight"), (_SPARSE, ".npz")),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), (_PICKLED, ".csv")),
+    ".mtx": (_MATRIX, ".npz"),
     **dict.fromkeys((".mzml", ".mzxml"), (_PEAKS, ".mgf")),
 }
 # How files begin that are no text, and what they are.
