@@ -406,7 +406,7 @@ def _matrix_note(data: Dataset) -> str:
         return note and f"note: {note}"
     if (np.diag(X) == 0.0).all() and (X >= 0.0).all():
         return (
-            "note: the table is symmetric with zeros on the diagonal, as distances between items are: --gram reads them "
-            "as such"
+            "note: the table is symmetric with zeros on the diagonal, as distances between items are: --gram reads "
+            "them as such"
         )
     return "note: the table is symmetric, as a Gram matrix is: read kernel values of pairs of items by --gram"

@@ -41,7 +41,7 @@ def _symmetric(data: Dataset, gram: bool | Literal["cross"]) -> Dataset:
 def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
     """All matrices of a .npz file as views of the same items, stacked by name; None if it holds one."""
     names = sorted(array_names(Path(path)))
-    if len(names) < 2 or OF_SPARSE <= {*names}:
+    if len(names) < 2 or {*names} >= OF_SPARSE:
         return None
     parts = [read_table(path, gram=gram, **{**options, "key": name}) for name in names]
     shapes = {part.X.shape for part in parts}

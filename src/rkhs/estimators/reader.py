@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_feature_names
 from torch import Tensor
 
 from rkhs._core.arrays import (
+    frame_of_dicts,
     check_items,
     column_names,
     cut_rows,
@@ -219,6 +220,8 @@ class Reader(Stored):
             return kernel.read(_checked(estimator, read_sparse(estimator, X, reset=False)))
         if self.filling is not None:
             return to_tensor(self.filling.transform(X), **estimator._options)
+        if kernel.domain != "objects" and hasattr(estimator, "feature_names_in_"):
+            X = frame_of_dicts(list(estimator.feature_names_in_), X)
         if is_frame(X) and hasattr(estimator, "feature_names_in_"):
             _check_feature_names(estimator, X, reset=False)
         if kernel.domain == "objects":
@@ -244,8 +247,8 @@ class Reader(Stored):
         if 2 * (lengths > 1.0).sum() > len(K):
             needed, advice = _OF_KERNEL if self.distance_scale is None else _OF_DISTANCES
             raise InputError(
-                f"{name} must hold {needed} with the items of the fit; got numbers such as {quote(K[0, :3].round(4).tolist())} "
-                f"in row 0, which no item has; {advice}"
+                f"{name} must hold {needed} with the items of the fit; got numbers such as "
+                f"{quote(K[0, :3].round(4).tolist())} in row 0, which no item has; {advice}"
             )
 
     def open(self, estimator: BaseEstimator, X: Any, step: int) -> tuple[int, Callable[[slice], Any]]:
