@@ -407,7 +407,7 @@ def frame_of_dicts(names: Sequence[str], X: Any) -> Any:
     """Rows given as dicts as a frame with these columns, which are their keys; other items as they are."""
     import pandas
 
-    if is_frame(X) or column_names(X) is None:
+    if not names or is_frame(X) or column_names(X) is None:
         return X
     if {*X[0]} != {*names}:
         refuse_other_columns(names, list(X[0]), frame=False)

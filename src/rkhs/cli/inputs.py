@@ -165,6 +165,8 @@ def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.Kernel
         yield known
         return
     options = changed(_of_two(args, args.new), drop_columns=None)
+    if known.distance_scale is not None:
+        model.reader_ = replace(model.reader_, distance_scale=known.distance_scale)
     try:
         yield from parts_for_model(options, args.new, model, input_notes(known, args))
     except LackingColumns as error:

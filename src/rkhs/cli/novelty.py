@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
@@ -62,7 +61,6 @@ def run(args: argparse.Namespace) -> None:
         model: estimators.KernelNovelty = build_estimator(args, known, estimators.KernelNovelty, defaults).fit(
             known.items
         )
-        model.reader_ = replace(model.reader_, distance_scale=known.distance_scale if args.new else None)
         first, parts = peeked(new_parts(args, known, model))
         few = len(model.train_diag_) + (args.new is not None) < round(1.0 / args.alpha, 9)
         most = _UNUSUAL if few else sys.maxsize if args.json else _NAMED

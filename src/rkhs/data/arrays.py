@@ -99,11 +99,7 @@ def read_array(
     else:
         ((name, array),) = load_arrays(path, lambda names: [choose_array(path, names, key)]).items()
         source = f"{path}[{name!r}]"
-    values = as_numbers(array, source)
-    if square and values.ndim == 1:  # distances as pdist of SciPy gives them, each pair once
-        from scipy.spatial.distance import is_valid_y, squareform
-
-        values = squareform(values) if is_valid_y(values) else values
+    values = _squared(as_numbers(array, source)) if square else as_numbers(array, source)
     check_size(values, source)
     positions = locate_all(columns, None, values.shape[1])
     dropped = locate_all(drop_columns, None, values.shape[1], "drop_columns")
@@ -113,6 +109,13 @@ def read_array(
     chosen = values if positions is None else np.ascontiguousarray(values[:, positions])
     check_finite(chosen, source)
     return chosen
+
+
+def _squared(values: np.ndarray) -> np.ndarray:
+    """The matrix of distances that pdist of SciPy gives as one row, each pair once; other arrays as they are."""
+    from scipy.spatial.distance import is_valid_y, squareform
+
+    return squareform(values) if values.ndim == 1 and is_valid_y(values) else values
 
 
 def _dense(path: Path) -> np.ndarray:

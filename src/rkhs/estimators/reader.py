@@ -12,10 +12,10 @@ from sklearn.utils.validation import _check_feature_names
 from torch import Tensor
 
 from rkhs._core.arrays import (
-    frame_of_dicts,
     check_items,
     column_names,
     cut_rows,
+    frame_of_dicts,
     in_order_of,
     is_curves,
     is_frame,
@@ -24,7 +24,6 @@ from rkhs._core.arrays import (
     read_numbers,
     read_rows,
     row_count,
-    row_index,
     tiles,
     to_tensor,
     warn_of_one_column,
@@ -220,13 +219,12 @@ class Reader(Stored):
             return kernel.read(_checked(estimator, read_sparse(estimator, X, reset=False)))
         if self.filling is not None:
             return to_tensor(self.filling.transform(X), **estimator._options)
-        if kernel.domain != "objects" and hasattr(estimator, "feature_names_in_"):
-            X = frame_of_dicts(list(estimator.feature_names_in_), X)
-        if is_frame(X) and hasattr(estimator, "feature_names_in_"):
+        names = list(getattr(estimator, "feature_names_in_", ()))
+        X = in_order_of(names, X) if kernel.domain == "objects" else frame_of_dicts(names, X)
+        if is_frame(X) and names:
             _check_feature_names(estimator, X, reset=False)
         if kernel.domain == "objects":
-            items = check_items(in_order_of(getattr(estimator, "feature_names_in_", ()), X), name)
-            return kernel.read(_as_capitals(items, self.capitals))
+            return kernel.read(_as_capitals(check_items(X, name), self.capitals))
         gram = kernel.domain == "gram"
         X = new_matrix(X, kernel.domain, self.fingerprint, self.view_weights, name)
         if name == "X":
@@ -235,21 +233,19 @@ class Reader(Stored):
             shape = "(c, {q}), kernel values with the training items" if gram else "(m, {q})"
             array = read_numbers(X, name, columns=estimator.n_features_in_, shape=shape)
             check_squares(array, name, estimator.dtype)
-        array = array if self.distance_scale is None else np.exp(array / -self.distance_scale)
-        if gram and self.bound is not None:
-            self._refuse_no_kernel(array, name)
-        read = to_tensor(self.scaled(array), **estimator._options)
-        return read[:, row_index(self.kept, read)] if gram and self.kept is not None else read
+        return to_tensor(self._kernel_values(array, name) if gram else self.scaled(array), **estimator._options)
 
-    def _refuse_no_kernel(self, K: np.ndarray, name: str) -> None:
-        """Refuse rows of values that no item has with those of the fit, where they are most rows, as distances are."""
-        lengths = np.square(K[:, _spread(self.n_items, len(self.bound))] @ self.bound).sum(axis=1)
-        if 2 * (lengths > 1.0).sum() > len(K):
+    def _kernel_values(self, rows: np.ndarray, name: str) -> np.ndarray:
+        """Kernel values of new items; where no item has most of them with those of the fit, as distances, an error."""
+        K = rows if self.distance_scale is None else np.exp(rows / -self.distance_scale)
+        bound = np.zeros((1, 1)) if self.bound is None else self.bound
+        if 2 * (np.square(K[:, _spread(self.n_items, len(bound))] @ bound).sum(axis=1) > 1.0).sum() > len(K):
             needed, advice = _OF_KERNEL if self.distance_scale is None else _OF_DISTANCES
             raise InputError(
                 f"{name} must hold {needed} with the items of the fit; got numbers such as "
-                f"{quote(K[0, :3].round(4).tolist())} in row 0, which no item has; {advice}"
+                f"{quote(rows[0, :3].round(4).tolist())} in row 0, which no item has; {advice}"
             )
+        return K if self.kept is None else np.ascontiguousarray(K[:, self.kept])
 
     def open(self, estimator: BaseEstimator, X: Any, step: int) -> tuple[int, Callable[[slice], Any]]:
         """The number of new items, and a function that reads a slice; arrays in memory are checked whole beforehand."""

@@ -359,12 +359,7 @@ def _encode_column(title: str, values: tuple[Any, ...], gaps: np.ndarray, column
     if column["kind"] == "number":
         numbers = np.array([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)])
         return ((_scores(numbers, column) - column["mean"]) / column["scale"])[:, None]
-    texts: np.ndarray = column["texts"]
-    ones = np.array(values, dtype=object)[:, None] == texts[None, :]
-    spelled = {_plain(text): text for text in texts}
-    for i in np.flatnonzero(~gaps & ~ones.any(1)) if len(spelled) == len(texts) else ():
-        plain = _plain(values[i])
-        ones[i] = texts == spelled.get(_TRUTH.get(plain, plain) if _kind(column) == "truth" else plain)
+    ones = _one_hot(values, gaps, column)
     known = ones.any(1)
     _warn_of_unseen(title, values, gaps, known, rare=column.get("rare", 1.0 - float(column["shares"].sum())))
     if column.get("others"):
@@ -372,6 +367,17 @@ def _encode_column(title: str, values: tuple[Any, ...], gaps: np.ndarray, column
     part = (ones - column["shares"]) / column["scale"]
     part[gaps] = np.nan
     return part
+
+
+def _one_hot(values: tuple[Any, ...], gaps: np.ndarray, column: dict[str, Any]) -> np.ndarray:
+    """Which text of the fit each cell is, or is but for capitals and spaces where that is one."""
+    texts: np.ndarray = column["texts"]
+    ones = np.array(values, dtype=object)[:, None] == texts[None, :]
+    spelled, truth = {_plain(text): text for text in texts}, _TRUTH if _kind(column) == "truth" else {}
+    for i in np.flatnonzero(~gaps & ~ones.any(1)) if len(spelled) == len(texts) else ():
+        plain = _plain(values[i])
+        ones[i] = texts == spelled.get(truth.get(plain, plain))
+    return ones
 
 
 def _fit_texts(known: list[Any], most: int, least: int) -> dict[str, Any] | None:
