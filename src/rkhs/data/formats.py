@@ -40,8 +40,8 @@ _SPARSE = (
 )
 _MATRIX = "import scipy; scipy.sparse.save_npz({new!r}, scipy.sparse.csr_array(scipy.io.mmread({old!r})))"
 _PICKLED = (
-    "from joblib import load; import pandas; pandas.DataFrame(load({old!r})).to_csv({new!r}) (only of a source that you "
-    "trust: a pickled file can run code)"
+    "from joblib import load; import pandas; pandas.DataFrame(load({old!r})).to_csv({new!r}) (only of a source that "
+    "you trust: a pickled file can run code)"
 )
 _PAJEK = (
     "import networkx as nx; from glob import glob; [nx.write_graphml(nx.Graph(nx.read_pajek(file)), file[:-4] + "
@@ -108,7 +108,8 @@ def advice(path: Path) -> str:
     """What to do with a file of another format: the line of Python that converts it, if one is known."""
     line, end = _CONVERT.get(extension_of(path), ("", ""))
     if line:
-        return f"convert it with Python: {line.format(old=str(path), new=str(path.with_suffix(end)), folder=str(path.parent))}"
+        names = {"old": str(path), "new": str(path.with_suffix(end)), "folder": str(path.parent)}
+        return f"convert it with Python: {line.format(**names)}"
     return "convert the file, or rename it if its content is one of these"
 
 
