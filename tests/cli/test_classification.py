@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,10 @@ def test_copies_of_a_row_are_in_one_part() -> None:
     ("words", "said"),
     [
         (["--loss", "huber"], "--loss does not go with --predict of a class"),
+        (
+            ["--robust"],
+            "labels that look wrong are named without it, by this command:\n\n  rkhs fit plain.csv",
+        ),
         (["--codes", "z.csv"], "--codes does not go with --predict; leave"),
         (["--columns", "a,churn"], "--columns must not contain the column of --predict; got churn in both"),
     ],
@@ -118,6 +123,23 @@ def test_copies_of_a_row_are_in_one_part() -> None:
 def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
     assert main(["fit", "plain.csv", *FAST, *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_labels_that_the_other_rows_contradict_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two swapped names, and no other."""
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(["salt", "acid", "base"], 12)
+    rows = rng.normal(size=(36, 3)) + 6.0 * (kinds[:, None] == np.unique(kinds))
+    kinds[[5, 20]] = kinds[[20, 5]]
+    lines = [f"s{i},{kind},{','.join(map(str, row))}" for i, (kind, row) in enumerate(zip(kinds, rows, strict=True))]
+    Path("kinds.csv").write_text("\n".join(["name,kind,a,b,c", *lines]) + "\n")
+    words = ["fit", "kinds.csv", "--predict", "kind", "--estimator", "kernel-pca", "-o", "m.rkhs"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "suspicious labels, 2: another class is likelier by 0.5, by the other rows: s" in said
+    assert {"s5 (acid, by the others salt)", "s20 (salt, by the others acid)"} <= {*re.findall(r"s\d+ \([^)]*\)", said)}
+    assert main([*words, "--json"]) == 0
+    assert {row["row"] for row in json.loads(capsys.readouterr().out)["suspicious labels"]} == {"s5", "s20"}
 
 
 def test_columns_that_are_no_classes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

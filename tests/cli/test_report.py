@@ -133,7 +133,7 @@ def test_wrong_rows_are_left_out_of_the_fit(folder: Path, capsys: pytest.Capture
     assert main(["compare", "bad.npy", "--model", "m.rkhs"]) == 0
     assert "rows that stand apart from those of the fit: " in capsys.readouterr().out
     assert main(["report", "bad.npy", "--leave-out", "4,11,42,51", *FAST]) == 0
-    assert data_of("report.html")["names"][2:5] == ["3", "5", "6"]
+    assert data_of("report.html")["names"][2:5] == ["row 3", "row 5", "row 6"]
 
 
 def test_parquet_tables_have_targets(folder: Path) -> None:

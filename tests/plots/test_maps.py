@@ -84,7 +84,7 @@ def test_values_are_shown_by_colour_with_a_named_bar_and_missing_ones_in_grey():
     assert len(np.unique(colors, axis=0)) == 30
     greens = colors[[order.index(i) for i in range(30) if i != 3], 1]
     assert (np.diff(greens) > 0.0).all()  # of viridis, which rises with the value
-    bar = ax.figure.axes[1]
+    bar = ax.child_axes[0]  # as high as the map
     assert bar.get_ylabel() == "mass (u)"
     assert bar.get_ylim() == (0.0, 29.0)
 
@@ -93,7 +93,7 @@ def test_values_and_labels_together_use_one_colour_scale_for_all_classes():
     values = np.linspace(0, 1, 30)
     labels = np.where(values < 0.5, "low", "high")
     ax = code_map(_codes(), values=values, labels=labels)
-    assert len(ax.figure.axes) == 2
+    assert len(ax.child_axes) == 1
     high, low = (drawn.get_facecolor() for drawn in ax.collections)
     assert not {tuple(color) for color in high} & {tuple(color) for color in low}
 

@@ -35,7 +35,9 @@ from rkhs.cli.outputs import Outputs, after_writing, of_class, read_model_file, 
 from rkhs.cli.robust import fit_items, plan_robust
 from rkhs.cli.summaries import print_result
 from rkhs.cli.targets import read_with_values, target_name, values_of_column, without_columns
+from rkhs.cli.wording import in_flags
 from rkhs.data import Dataset
+from rkhs.data.columns import listed
 
 EXAMPLES = """\
 examples:
@@ -80,6 +82,7 @@ def run(args: argparse.Namespace) -> None:
             at_most=args.at_most,
             model_file=args.save_model if args.input is None else args.model,
             commands=() if args.input is not None else next_commands(changed(args, input=args.model)),
+            notes=_notes(args, data),
             progress=_print_progress,
         )
         report.save(args.output)
@@ -92,6 +95,15 @@ def run(args: argparse.Namespace) -> None:
     written.append(f"page: {args.output} ({size / 1e6:.1f} MB)")
     facts = {"page": args.output, "bytes": size, "model": args.save_model, **sentences}
     print_result(args, facts, [*chain.from_iterable(sentences.values()), *robust, *written])
+
+
+def _notes(args: argparse.Namespace, data: Dataset) -> list[str]:
+    """What was done to read the items, in sentences."""
+    left_out = [*map(str, named_columns(args.drop_columns))]
+    texts = [in_flags(text).removeprefix(f"{data.source}: ") for text in (*args.notes, *data.guessed)]
+    texts += [f"columns left out: {listed(left_out)}"] if left_out else []
+    texts += [f"items are named by {data.row_title}"] if data.row_title else []
+    return [f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in texts]
 
 
 def _print_progress(what: str) -> None:
@@ -170,5 +182,7 @@ def reading_flags(args: argparse.Namespace) -> str:
     given = {name: getattr(args, name, None) for name in _OF_READING}
     given |= {name: [*map(str, named_columns(given[name]))] for name in ("columns", "drop_columns")}
     given["missing"] = reading_options(args).get("missing")
-    words = advised([], {name: value for name, value in given.items() if value not in (None, False, [])})
+    words = advised(
+        [], {name: value for name, value in given.items() if value not in (None, []) and value is not False}
+    )
     return "".join(f" {shlex.quote(word)}" for word in words)

@@ -29,7 +29,7 @@ from rkhs.data.formats import (
     has_columns,
     is_text_table,
 )
-from rkhs.data.layout import LAYOUT, find_layout as find_layout
+from rkhs.data.layout import LAYOUT as LAYOUT, find_layout as find_layout
 from rkhs.data.matrices import read_pairs, refuse_half
 from rkhs.data.molecule_files import N_BITS, RADIUS, OnError, SmilesRows, molecules, read_sdf, smi_chunks
 from rkhs.data.spectra_files import read_tags

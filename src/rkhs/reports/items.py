@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,7 @@ from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import InputError, quote
 from rkhs.data import Dataset, SkippedRow
 from rkhs.data.columns import as_numbers
+from rkhs.data.known_columns import short_names
 
 _SMALLEST_IMAGE = 64  # columns; a table of 4, 9 or 49 columns is a table
 _ALIKE = 0.7  # neighbours of an image differ by less than this share of what any two columns differ by
@@ -25,7 +27,7 @@ class Items:
     X: Any  # for ``model.transform``
     kind: str  # as in ``Dataset.kind``
     numbers: np.ndarray | None  # (n, d): rows of numbers, cells of a mixed table included; None for objects
-    names: tuple[str, ...]  # of the items; their numbers from 1 if they have none
+    names: tuple[str, ...]  # of the items; those that several have with the numbers of their rows, as those without
     named: bool  # whether the names were given
     columns: tuple[str, ...] | None
     smiles: tuple[str, ...] | None = None
@@ -34,9 +36,22 @@ class Items:
     source: str | None = None
     dates: tuple[str, ...] = ()
     filled: int = 0  # cells of curves
+    repeated: int = 0  # names that an earlier item has too
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def cells(self) -> np.ndarray | None:
+        """Rows of objects of a mixed table, or else of numbers."""
+        return np.asarray(self.X, dtype=object) if self.kind == "table" else self.numbers
+
+    @property
+    def named_columns(self) -> list[tuple[str, np.ndarray]]:
+        """Columns that mean something each, and their names."""
+        if self.columns is None or self.cells is None or self.image_shape or self.kind not in ("vectors", "table"):
+            return []
+        return [*zip(self.columns, self.cells.T, strict=True)]
 
     def rows(self, chosen: np.ndarray) -> Items:
         """Some of the items, by position."""
@@ -65,7 +80,8 @@ def read_items(
     index, titles = (items.index, items.columns) if hasattr(items, "iloc") else (None, None)
     if index is not None and index.dtype.kind in "iu":
         index = None  # numbers of rows, not names
-    labels = _texts(_first(names, getattr(data, "row_names", None), index), n, "names")
+    known = getattr(data, "row_names", None)
+    labels = _texts(_first(names, known and short_names(known), index), n, "names") or ("",) * n
     structures = _texts(_first(smiles, getattr(data, "smiles", None)), n, "smiles")
     kind = _kind(items, domain, structures) if data is None else data.kind
     numbers = _numbers(items, kind)
@@ -74,8 +90,9 @@ def read_items(
         X=items,
         kind=kind,
         numbers=numbers,
-        names=tuple(map(str, getattr(data, "row_numbers", range(1, n + 1)))) if labels is None else labels,
-        named=labels is not None,
+        names=_different(labels, getattr(data, "row_numbers", range(1, n + 1))),
+        named=any(labels),
+        repeated=(n - len({*labels})) * any(labels),
         columns=_heads(heads, numbers, kind, getattr(data, "places", ())),
         smiles=structures,
         skipped=getattr(data, "skipped", ()),
@@ -84,6 +101,12 @@ def read_items(
         dates=getattr(data, "dates", ()),
         filled=getattr(data, "filled", 0),
     )
+
+
+def _different(labels: Sequence[str], numbers: Sequence[int]) -> tuple[str, ...]:
+    counts = Counter(labels)
+    pairs = zip(labels, numbers, strict=True)
+    return tuple(f"{name} (row {i})" if name and counts[name] > 1 else name or f"row {i}" for name, i in pairs)
 
 
 def _first(*given: Any) -> Any:
