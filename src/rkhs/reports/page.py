@@ -28,13 +28,9 @@ from rkhs.reports.pictures import drawing, grey, image_sheet, png, scatter, spar
 from rkhs.reports.target import Prediction
 from rkhs.reports.wording import day_text, percent, readable
 
-_MAX_ROWS = 6  # of each table of items
-_MAX_NAMES = 30  # names listed of a group, and rows that look wrong
-_MAX_CHANGES = 3  # columns shown per item
-_MAX_COLUMNS = 10  # in the table of permutation importance
-_LARGE_LOSS = 0.3  # share of the variance above which the page advises more components
+_MAX_ROWS, _MAX_NAMES, _MAX_CHANGES, _MAX_COLUMNS = 6, 30, 3, 10  # items, names of a group, columns an item, and in all
+_LARGE_LOSS, _WIDE = 0.3, 100  # share of the variance that more components may keep; columns that may be one curve
 _MAX_LABELS = 200  # items considered first for labels
-_WIDE = 100  # columns that may be one curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +100,11 @@ def _hash(text: str) -> str:
 
 
 def _fields(content: Content) -> list[tuple[str, np.ndarray]]:
-    fields = [] if content.target is None else [content.target]
-    if isinstance(content.rebuilt, Rebuilt):
-        fields.append(("reconstruction error", content.rebuilt.errors))
-    model = content.layout.model
-    if model is not None and not content.layout.out_of_sample and len(model.row_recall_) == len(content.items):
-        fields.append(("neighbours kept by the map", model.row_recall_))
-    return fields
+    target = [] if content.target is None else [content.target]
+    errors = [("reconstruction error", content.rebuilt.errors)] if isinstance(content.rebuilt, Rebuilt) else []
+    shares = getattr(content.layout.model, "row_recall_", np.zeros(0))
+    known = not content.layout.out_of_sample and len(shares) == len(content.items)
+    return [*target, *errors, *[("share of neighbours kept by the map", shares)][:known]]
 
 
 def _paragraph(text: str) -> str:
@@ -185,7 +179,8 @@ def _column_importance(items: Items, found: Prediction) -> str:
     note = (
         "How far predictions move (root mean square) when the cells of a column are shuffled (permutation importance), "
         f"{unit}. A shuffled copy of {found.columns[0][0]}, which says nothing, moves them by "
-        f"{found.moved(found.chance)}. No more than that: {listed(below) if below else 'none'}. Columns that repeat each other share what they hold. "
+        f"{found.moved(found.chance)}. No more than that: {listed(below) if below else 'none'}. "
+        "Columns that repeat each other share what they hold. "
         f"Shuffled were {len(found.columns)} of {len(items.columns or ())} columns, those most like the predictions."
     )
     rows = [
@@ -355,9 +350,7 @@ def _next(content: Content) -> str:
     return "".join(f"{_paragraph(f'{what}:')}<pre><code>{escape(line)}</code></pre>" for what, line in commands)
 
 
-_SHEET = 2_000_000  # characters of all thumbnails together
-_CELLS = 200_000  # numbers of columns beside the places
-_COLUMNS = 40
+_SHEET, _CELLS, _COLUMNS = 2_000_000, 200_000, 40  # characters of all thumbnails, numbers of columns, and columns
 _COLOURS = 20  # classes; more have no colours of their own
 
 

@@ -128,10 +128,9 @@ def _tint(share: float) -> tuple[float, float, float]:
 
 def histogram(counts: np.ndarray, far: str = "neither") -> str:
     """Counts as bars, small enough for a cell of a table; those at the ends of ``far``, min, max or both, stand out."""
-    wide, top = 96.0 / max(len(counts), 1), max(int(counts.max(initial=0)), 1)
+    wide, top, last = 96.0 / max(len(counts), 1), max(int(counts.max(initial=0)), 1), len(counts) - 1
     heights = [max(30.0 * count / top, 0.8 * (count > 0)) for count in counts.tolist()]
-    ends = {"min": (0,), "max": (len(heights) - 1,), "both": (0, len(heights) - 1)}.get(far, ())
-    looks = dict.fromkeys(ends, ' class="far"')
+    looks = dict.fromkeys({"min": (0,), "max": (last,), "both": (0, last)}.get(far, ()), ' class="far"')
     parts = "".join(
         f'<path{looks.get(j, "")} d="M{j * wide:.1f} 32v{-height:.1f}h{wide - 1:.1f}v{height:.1f}z"/>'
         for j, height in enumerate(heights)
