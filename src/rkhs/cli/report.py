@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
+import warnings
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -34,7 +37,7 @@ from rkhs.cli.options import (
 from rkhs.cli.outputs import Outputs, after_writing, of_class, read_model_file, write_model
 from rkhs.cli.robust import fit_items, plan_robust
 from rkhs.cli.summaries import print_result
-from rkhs.cli.targets import read_with_values, target_name, values_of_column, without_columns
+from rkhs.cli.targets import read_column_of, read_with_values, target_name, values_of_column, without_columns
 from rkhs.cli.wording import in_flags
 from rkhs.data import Dataset
 from rkhs.data.columns import listed
@@ -59,7 +62,11 @@ FILE  a table, molecules or other items, which are fitted as rkhs fit does; or a
 --predict COLUMN  column that is predicted from the others and colours the map; the model does not see it{LOG10}
 --at-most N [5000]  largest number of items on the page, evenly spaced in the file (default %(default)s)
 --save-model MODEL  also write the fitted model{JSON}{COMPONENTS}{FIT}{ROBUST}{MODEL}{INPUT}"""
-_OF_READING = flags_in(MIXED + DROP + LABELS + INPUT)
+_OF_READING = ["gram", *flags_in(MIXED + DROP + LABELS + INPUT)]
+_SEQUENCE, _LETTERS = (
+    re.compile("[ACDEFGHIKLMNPQRSTVWYX*]{5,}|[acgtn]{5,}"),
+    0.9,
+)  # residues, nucleotides; share of cells
 _OF_FITS = [*flags_in(COMPONENTS + FIT.removesuffix(DROP) + ROBUST), "save_model"]
 
 
@@ -161,9 +168,11 @@ def next_commands(args: argparse.Namespace) -> list[tuple[str, str]]:
     reading, ends = reading_flags(args), os.path.splitext(args.input)[1]
     new = f"new{ends}"
     others = reading if name is None else reading_flags(changed(without_columns(args, name), labels=None))
+    nearest = ("The nearest of these items to each new one", f"rkhs nearest {file} {new}{others} -o nearest.csv")
     commands = [
+        *_sequences(args),
         ("Which new items are unlike all of these", f"rkhs novelty {file} {new}{others} -o novelty.csv"),
-        ("The nearest of these items to each new one", f"rkhs nearest {file} {new}{others} -o nearest.csv"),
+        *[nearest][args.gram :],
     ]
     if name is None:
         return commands
@@ -175,6 +184,19 @@ def next_commands(args: argparse.Namespace) -> list[tuple[str, str]]:
         f"rkhs compare {file}{reading} --predict {target}",
     )
     return [(predict, f"{fit}\nrkhs predict model.rkhs {new} -o predicted.csv"), *commands, compare]
+
+
+def _sequences(args: argparse.Namespace) -> list[tuple[str, str]]:
+    """The command that reads a column of sequences which was left out of a table."""
+    aim = "" if args.predict is None else f" --predict {shlex.quote(args.predict)}{' --log10' * args.log10}"
+    for name in map(str, named_columns(args.drop_columns)):
+        with warnings.catch_warnings(action="ignore"), suppress(InputError):
+            cells = [*filter(None, read_column_of(args, name, "--drop-columns").tolist())]
+            if _LETTERS * len(cells) < sum(_SEQUENCE.fullmatch(str(cell)) is not None for cell in cells):
+                flags = reading_flags(changed(args, kind="sequences", columns=name, drop_columns=None, mixed=False))
+                page = f"rkhs report {shlex.quote(args.input)}{flags}{aim} -o sequences.html"
+                return [(f"The same by the sequences of {name}, which are left out here", page)]
+    return []
 
 
 def reading_flags(args: argparse.Namespace) -> str:

@@ -181,7 +181,7 @@ def _column_importance(items: Items, found: Prediction) -> str:
         f"{unit}. A shuffled copy of {found.columns[0][0]}, which says nothing, moves them by "
         f"{found.moved(found.chance)}. No more than that: {listed(below) if below else 'none'}. "
         "Columns that repeat each other share what they hold. "
-        f"Shuffled were {len(found.columns)} of {len(items.columns or ())} columns, those most like the predictions."
+        f"Shuffled: {len(found.columns)} of {len(items.columns or ())} columns, at most 60, those most like the predictions."
     )
     rows = [
         [escape(name), found.moved(move), f'<meter max="{found.columns[0][1]:.9g}" value="{move:.9g}"></meter>']

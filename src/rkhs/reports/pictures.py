@@ -150,7 +150,7 @@ def scatter(predicted: np.ndarray, true: np.ndarray, name: str, marked: Sequence
         f'<text x="{at:.0f}" y="338" text-anchor="middle">{readable(value)}</text>'
         f'<text x="90" y="{420 - at:.0f}" text-anchor="end">{readable(value)}</text>'
         f'<path class="axis" d="M{at:.0f} 320v4M96 {416 - at:.0f}h-4"/>'
-        for value in (step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0)).tolist()
+        for value in (step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0) + 0.0).tolist()
         for at in (96.0 + 300.0 * (value - low) / span,)
     )
     rows = "".join(
