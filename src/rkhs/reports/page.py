@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.files import shell_word
-from rkhs.data.columns import as_numbers, share_a_unit
 from rkhs.data.dataset import listed
 from rkhs.estimators import KernelEstimator
 from rkhs.plots.codes import spread_out, within_view
@@ -29,8 +28,7 @@ from rkhs.reports.target import Prediction
 from rkhs.reports.wording import day_text, percent, readable
 
 _MAX_ROWS, _MAX_NAMES, _MAX_CHANGES, _MAX_COLUMNS = 6, 30, 3, 10  # items, names of a group, columns an item, and in all
-_LARGE_LOSS, _WIDE = 0.3, 100  # share of the variance that more components may keep; columns that may be one curve
-_MAX_LABELS = 200  # items considered first for labels
+_LARGE_LOSS, _MAX_LABELS = 0.3, 200  # share of the variance that more components may keep; items first for labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +178,8 @@ def _column_importance(items: Items, found: Prediction) -> str:
         "How far predictions move (root mean square) when the cells of a column are shuffled (permutation importance), "
         f"{unit}. A shuffled copy of {found.columns[0][0]}, which says nothing, moves them by "
         f"{found.moved(found.chance)}. No more than that: {listed(below) if below else 'none'}. "
-        "Columns that repeat each other share what they hold. "
-        f"Shuffled: {len(found.columns)} of {len(items.columns or ())} columns, at most 60, those most like the predictions."
+        f"Columns that repeat each other share what they hold. Shuffled: {len(found.columns)} of "
+        f"{len(items.columns or ())} columns, at most 60, those most like the predictions."
     )
     rows = [
         [escape(name), found.moved(move), f'<meter max="{found.columns[0][1]:.9g}" value="{move:.9g}"></meter>']
@@ -282,9 +280,7 @@ def _look(
     if items.image_shape is not None:
         draw = partial(_thumbnail, shape=items.image_shape, low=float(np.nanmin(old)), high=float(np.nanmax(old)))
         return ("original", "rebuilt"), "", lambda i: (draw(old[i]), draw(new[i]))
-    means = np.ma.masked_invalid(old).mean(0).filled(0.0)
-    wide = old.shape[1] >= _WIDE and share_a_unit(np.where(np.isfinite(old), old, means))
-    if items.kind != "curves" and not wide:
+    if not items.are_curves:
         return ("largest differences: original → rebuilt",), "", partial(_changes, items, old, new, found.units)
     low, high, _ = colour_ends(np.concatenate([old[drawn], new[drawn]]))
     note = f" All curves are drawn on one scale, from {readable(low)} to {readable(high)}; values outside are clipped."
@@ -413,7 +409,6 @@ def _natural(text: str) -> tuple[int, float, str]:
 
 
 def _column_fields(items: Items) -> list[tuple[str, np.ndarray]]:
-    """Columns of a table, as many as may travel."""
-    found = [(name, column, as_numbers(column[:, None])[:, 0]) for name, column in items.named_columns[:_COLUMNS]]
-    fields = [(name, numbers if np.isfinite(numbers).any() else column) for name, column, numbers in found]
-    return fields[: _CELLS // len(items)]
+    found = zip(items.named_columns, () if items.numbers is None else items.numbers.T, strict=False)
+    fields = [(name, numbers if np.isfinite(numbers).any() else column) for (name, column), numbers in found]
+    return fields[: min(_COLUMNS, _CELLS // len(items))]

@@ -14,9 +14,7 @@ import numpy as np
 from rkhs._core.errors import optional
 from rkhs.reports.wording import readable
 
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_UNIT = 0.05  # angstrom; a bond is about 1.5
-_MOST_ATOMS = 200
+_UNIT, _MOST_ATOMS = 0.05, 200  # angstrom, a bond is about 1.5; of a molecule that is drawn
 _LEVELS = 15  # grey levels of thumbnails, but one: fewer levels, fewer bytes
 
 
@@ -85,7 +83,7 @@ def _prepared(smiles: str) -> Any:
 
 
 def _two(value: int) -> str:
-    return _DIGITS[value // 36] + _DIGITS[value % 36]
+    return np.base_repr(value, 36, 2)[-2:].lower()
 
 
 def _bond_letter(bond: Any) -> str:
