@@ -134,9 +134,8 @@ def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, A
 
     if values is None:
         return {}
-    name = args.color if isinstance(args.color, str) else None
     if not is_class(values):
-        return {"values": values, "value_name": name}
+        return {"values": values, "value_name": args.color if isinstance(args.color, str) else None}
     values = np.array([class_name(value) for value in values.tolist()], dtype=object)
     n_classes = len(set(values.tolist()) - {""})
     if n_classes > _MOST_CLASSES:

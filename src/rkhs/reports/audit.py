@@ -37,7 +37,6 @@ _COPIES = ("item is a copy of an earlier one", "items are copies of earlier ones
 def audit(items: Items, *, scaled: bool = False) -> list[str]:
     """Say what the items are, and what in them may do harm."""
     read = [] if items.smiles is None or items.skipped else ["All SMILES could be read."]
-    repeated = many(items.repeated, "item has", "items have")
     return [
         _size(items),
         *_columns(items, scaled),
@@ -46,7 +45,7 @@ def audit(items: Items, *, scaled: bool = False) -> list[str]:
         *_lengths(items),
         *_duplicates(items),
         *_gaps(items),
-        *[f"{repeated} a name that an earlier item has too."][: items.repeated],
+        *[f"{many(items.repeated, 'item has', 'items have')} a name that an earlier item has too."][: items.repeated],
     ]
 
 
