@@ -195,7 +195,6 @@ def _permutation_importances(
 
 
 def _related(cells: np.ndarray, predicted: np.ndarray) -> list[int]:
-    """Columns to permute: all of a few, of many those of texts and those that correlate most with the predictions."""
     numbers = as_numbers(cells) if cells.dtype == object else cells
     known = np.isfinite(numbers)
     centred = np.where(known, numbers - np.where(known, numbers, 0.0).sum(0) / known.sum(0).clip(1), 0.0)
