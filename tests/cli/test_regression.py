@@ -101,10 +101,32 @@ def test_groups_are_left_out_together_and_predict_nothing(folder: Path, capsys: 
     said, model = capsys.readouterr().out, rkhs.load("m.rkhs")
     np.testing.assert_array_equal(model.predict(pd.DataFrame(X, columns=["a", "b"])), search.predict(X))
     assert model.feature_names_in_.tolist() == ["a", "b"]
-    assert f"held-out error: {(-search.best_score_) ** 0.5:.4g} +- " in said
-    assert ", each of 7 groups of person left out in turn)" in said
-    assert "for another person they can be too narrow\n" in said
+    errors = search.nested_residuals(X[known], Y[known, 1]) ** 2
+    assert f"held-out error: {errors.mean() ** 0.5:.4g} +- " in said
+    assert ", each of 7 groups of person left out in turn, settings chosen without it)" in said
+    assert "rkhs predict writes are for another person; for rows of the same they are too large\n" in said
+    found = model.model_.calibrated().in_groups(np.arange(30)[known] % 7).residuals
+    far = float(found.abs().max() / found.abs().median())
+    assert f"({far * float(found.abs().median()):.3g}" in said or "none has a held-out residual" in said
     assert main(["predict", "m.rkhs", "persons.csv", "-o", "p.csv"]) == 0
+
+
+def test_rows_of_equal_items_are_left_out_together(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    again = np.append(np.arange(30), np.arange(12))
+    y = Y[again, 0] + 0.01 * RNG.normal(size=42)
+    pd.DataFrame(np.c_[X[again], y], columns=["a", "b", "price"]).to_csv("twice.csv", index=False)
+    assert fit("twice.csv", "--predict", "price", "--scale-columns", "no") == 0
+    said, model = capsys.readouterr().out, rkhs.load("m.rkhs")
+    search = rkhs.OperatorKernelRegressorCV(regs=REGS, cv="items").fit(X[again], y)
+    error = float((search.nested_residuals(X[again], y) ** 2).mean() ** 0.5)
+    assert f"held-out error: {error:.4g} +- " in said
+    assert "each of 30 items left out in turn" in said
+    assert "equal items: 12 of 42 rows repeat the item of an earlier row with another value; all rows of an" in said
+    assert "copies" not in said
+    np.testing.assert_array_equal(model.groups_, again)
+    assert main(["report", "twice.csv", "--predict", "price", "-o", "p.html", "--set", "max_iter=2"]) == 0
+    page = Path("p.html").read_text(encoding="utf-8")
+    assert "all rows of one item were left out together: 30 different items, 12 rows repeat one" in page
 
 
 def test_groups_by_position_are_no_input_of_the_model(folder: Path) -> None:

@@ -27,6 +27,7 @@ from rkhs.cli.targets import (
     values_of_column,
     without_named,
 )
+from rkhs.data.columns import ON_BOTH_SIDES, repeats_items
 from rkhs.reports.held_out import (
     OUTLIER_FACTOR,
     decisive_notes,
@@ -124,6 +125,8 @@ def _may_lack_constant(args: argparse.Namespace, data: Dataset) -> bool:
 
 def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> estimators.OperatorKernelRegressorCV:
     alike: dict[str, Any] = {"criterion": "norm", "cv": min(_FOLDS, data.n_samples)} if args.loss == "auto" else {}
+    if args.groups is None and repeats_items(data.kind, data.X):
+        alike = {"cv": "items"} | alike
     if (kernel := getattr(args, "chosen", None)) is not None:
         alike |= {"kernel": kernel}
     return build_estimator(args, data, estimators.OperatorKernelRegressorCV, {"loss": loss, **alike})
@@ -137,7 +140,7 @@ def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset, Y: n
     machine = model.model_
     residuals = np.zeros(len(Y))
     if machine.leaves_out and data.kind != "gram":
-        left = machine.calibrated()
+        left = machine.calibrated().in_groups(model.groups_)
         return _far(row_norms(machine.in_units(left.residuals)) if len(left.representatives) > 2 else residuals)
     alike = model._copies(data.items)
     if len(np.unique(alike)) < 3:  # the others would be of one kind
@@ -192,7 +195,7 @@ def _facts(
     found: _Suspicious,
 ) -> dict[str, Any]:
 
-    fitted = Y[found.fitted]
+    fitted, together = Y[found.fitted], model.groups_ if args.groups is None else None
     names_of_rows = row_labels(data)
     rows = _named(args, data, found)
     nested = None if found.robust is not None else model.nested_residuals(data.items, Y)
@@ -216,6 +219,7 @@ def _facts(
         "folds": model.cv_errors_.shape[-1],
         "nested": nested is not None,
         "groups": args.groups,
+        "rows of earlier items": 0 if together is None else len(together) - len(np.unique(together)),
         "suspicious rows": rows,
         "suspicious above": f"{found.times:.3g} times the median",
         "rows left out": len(Y) - len(fitted),
@@ -224,10 +228,18 @@ def _facts(
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {
             "scaled": model.columns == "scaled",
-            "notes": column_sentences(model, keep_rows(data, np.isin(np.arange(len(Y)), found.fitted), LEFT_OUT)),
+            "notes": _notes(model, keep_rows(data, np.isin(np.arange(len(Y)), found.fitted), LEFT_OUT)),
         },
         "model": args.output,
     }
+
+
+def _notes(model: estimators.OperatorKernelRegressorCV, data: Dataset) -> list[str]:
+    """What is to know of the columns; copies do no harm to errors where they are left out together."""
+    notes = column_sentences(model, data)
+    if model.groups_ is not None:
+        return [note for note in notes if ON_BOTH_SIDES not in note]
+    return [note.replace(ON_BOTH_SIDES, "they are left out together") for note in notes]
 
 
 def _little(errors: dict[str, Any]) -> list[str]:
@@ -277,7 +289,7 @@ def _of_deviations(model: estimators.OperatorKernelRegressorCV) -> Iterator[str]
     machine = model.model_
     if not machine.leaves_out or machine.map.kept is None:
         return
-    left = machine.calibrated()
+    left = machine.calibrated().in_groups(model.groups_)
     variances, errors = (
         1.0 / left.precision - left.ridges[left.group_of_row],
         row_norms(machine.in_units(left.residuals)),
@@ -295,10 +307,11 @@ def _summary(facts: dict[str, Any], counted: str, without: str) -> list[str]:
     linear = facts["rows where the loss is linear"]
     kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
     gaps = f"; {unknown} row{'' if unknown == 1 else 's'} without a value: left out" if unknown else ""
-    folds = f"{facts['folds']} folds" if facts["folds"] <= _FOLDS else f"each of {facts['folds']} left out in turn"
-    folds += ", settings chosen without it" * facts["nested"]
+    each = f"each of {facts['folds']}{' items' * (facts['rows of earlier items'] > 0)} left out in turn"
+    folds = f"{facts['folds']} folds" if facts["folds"] <= _FOLDS else each
     if facts["groups"] is not None:
         folds = f"each of {facts['folds']} groups of {facts['groups']} left out in turn"
+    folds += ", settings chosen without it" * facts["nested"]
     explained = f", R^2 {facts['R^2']:.3f}" if "R^2" in facts else ""
     centred = "" if facts["center"] else ", center False"
     lines = [
@@ -310,16 +323,26 @@ def _summary(facts: dict[str, Any], counted: str, without: str) -> list[str]:
         f"{readable(facts['error of the mean'])}",
     ]
     lines += [*gap_sentence(facts["duality gap"], facts["objective"]), *facts["ends"]]
-    if facts["groups"] is not None:
-        lines.append(
-            f"intervals that rkhs predict writes hold for rows of these groups; for another {facts['groups']} they can "
-            "be too narrow"
-        )
+    lines += _left_out_together(facts)
     lines += _suspicious_rows(facts, counted, without * ("\n\n  rkhs " not in "".join(lines)))
     if linear:
         named = f": {', '.join(linear)}{counted}" if len(linear) <= _MOST_NAMED else ""
         lines.append(f"{len(linear)} of {facts['input']['items']} rows are in the linear part of the loss{named}")
     return lines
+
+
+def _left_out_together(facts: dict[str, Any]) -> Iterator[str]:
+    """What the error and the intervals are for, where rows were left out together."""
+    if facts["groups"] is not None:
+        yield (
+            f"the error, suspicious rows and intervals that rkhs predict writes are for another {facts['groups']}; for "
+            "rows of the same they are too large"
+        )
+    if repeated := facts["rows of earlier items"]:
+        yield (
+            f"equal items: {repeated} of {facts['input']['items']} rows repeat the item of an earlier row with another "
+            "value; all rows of an item were left out together, for errors, intervals and suspicious rows of new items"
+        )
 
 
 def _named(args: argparse.Namespace, data: Dataset, found: _Suspicious) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from rkhs._core.errors import RkhsError
+from rkhs.data.columns import repeats_items
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
 from rkhs.reports.audit import class_name, is_class
@@ -88,7 +89,13 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     columns, chance = _permutation_importances(machine, items, X, Y)
     wrong = np.flatnonzero(residuals > (0.5 if classed else outlier_factor(residuals) * np.median(residuals)))
     chosen = ", with settings that were chosen without it" if nested else ""
-    how = f"Each of {len(rows)} rows was predicted from the others{chosen}; copies of a row were left out with it."
+    together = "copies of a row were left out with it"
+    if machine.groups_ is not None:
+        n = len(np.unique(machine.groups_))
+        together = f"all rows of one item were left out together: {n} different items, {len(rows) - n} rows repeat one"
+    elif not repeats_items(items.kind, items.numbers):
+        together += ", and rows of equal cells with another value were not"
+    how = f"Each of {len(rows)} rows was predicted from the others{chosen}; {together}."
     return Prediction(
         name=name,
         sentences=[*sentences, how],
@@ -126,11 +133,13 @@ def _left_out(
             else _safe_indexing(items.X, rows)
         )
     with warnings.catch_warnings(action="ignore", category=UserWarning):
-        machine = OperatorKernelRegressorCV(**options).fit(X, Y)
+        by: Any = "items" if repeats_items(items.kind, items.numbers) else "auto"
+        machine = OperatorKernelRegressorCV(**options, cv=by).fit(X, Y)
         residuals = machine.nested_residuals(X, Y)
     if residuals is not None:
         return machine, X, Y - residuals, True
-    return machine, X, Y - machine.model_.in_units(machine.model_.calibrated(gram).residuals).reshape(Y.shape), False
+    left = machine.model_.calibrated(gram).in_groups(machine.groups_)
+    return machine, X, Y - machine.model_.in_units(left.residuals).reshape(Y.shape), False
 
 
 def _score_numbers(
