@@ -230,7 +230,9 @@ def test_low_ends_below_zero_are_said_of_skewed_numbers(folder: Path, capsys: py
 def test_rows_without_names_count_from_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.savetxt("plain.csv", np.hstack([X, Y]), delimiter=",")
     assert fit("plain.csv", "--predict", "2,3") == 0
-    assert re.search(r"times the median: row 8 \(.*\(rows count from 1\); if they are wrong", capsys.readouterr().out)
+    said = capsys.readouterr().out
+    assert re.search(r"times the median: row 8 \(.*\(rows count from 1\)\n", said)
+    assert said.partition("\n  rkhs ")[2].splitlines()[0].endswith(" --robust")
 
 
 def test_columns_left_out_by_position_are_left_out_of_new_files_too(folder: Path) -> None:
@@ -551,9 +553,9 @@ def test_a_row_that_decides_the_fit_is_named_with_what_leaves_it_out(
     Path("homes.csv").write_text("\n".join(["size,rooms,price", *lines]) + "\n")
     assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs"]) == 0
     said = capsys.readouterr().out
-    assert re.search(
-        r"\nrow 18 brings 9\d% of the squared error: if it is wrong, pass --robust or --leave-out 18\n", said
-    )
+    assert re.search(r"\nrow 18 brings 9\d% of the squared error: if it is wrong, this command leaves out those", said)
+    assert said.count("\n  rkhs ") == 1
+    assert said.partition("\n  rkhs ")[2].splitlines()[0].endswith(" -o m.rkhs --robust")
     assert "logarithm" not in said
     assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs", "--leave-out", "18"]) == 0
     assert "squared error:" not in capsys.readouterr().out
@@ -619,3 +621,41 @@ def test_the_advice_on_an_overfit_model_goes_with_a_class() -> None:
     said = in_flags(overfit_sentence(1.0, 0.01, vectors=True) or "")
     assert "look for wrong rows (rkhs fit --robust, without --predict of a class), fit more items" in said
     assert "lower --n-components" in said
+
+
+def homes(n: int = 80, wrong: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    size, rooms, area = rng.integers(40, 200, n), rng.integers(1, 6, n), rng.uniform(900.0, 1500.0, n).round(1)
+    price = (size * area).round(-2)
+    price[:wrong] += 400_000.0
+    columns = {"size": size, "rooms": rooms, "floor": rng.uniform(size=n), "priceByArea": area, "price": price}
+    return pd.DataFrame(columns)
+
+
+def test_a_column_that_gives_the_target_with_another_is_named_with_the_command_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    homes().to_csv("homes.csv", index=False)
+    assert main(["fit", "homes.csv", "--predict", "price", "-o", "m.rkhs"]) == 0
+    said = capsys.readouterr().out
+    assert "size times priceByArea is price in nearly all rows: if priceByArea is known only with it, this comm" in said
+    command = said.partition("\n  rkhs ")[2].splitlines()[0]
+    assert command == "fit homes.csv --predict price -o m.rkhs --drop-columns priceByArea"
+    assert main(["report", "homes.csv", "--predict", "price", "-o", "p.html"]) == 0
+    said = capsys.readouterr().out
+    assert "priceByArea is known only with it, leave out what is (--drop-columns priceByArea)." in said
+    assert main(shlex.split(command)) == 0
+    assert "in nearly all rows" not in capsys.readouterr().out
+
+
+def test_many_suspicious_rows_are_left_out_by_a_robust_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    homes(200, wrong=14).drop(columns=["priceByArea", "floor", "rooms"]).to_csv("homes.csv", index=False)
+    assert main(["fit", "homes.csv", "--predict", "price", "-o", "m.rkhs", *FEW]) == 0
+    said = capsys.readouterr().out
+    assert "more (all with --json)" in said
+    assert "; if they are wrong, this command leaves out those that change the fit:\n\n  rkhs fit homes.csv" in said
+    assert " --robust\n" in said

@@ -17,6 +17,7 @@ from rkhs._core.errors import RkhsError
 from rkhs.data.columns import repeats_items
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
+from rkhs.reports.answers import LEAST_R2, answer_in_columns
 from rkhs.reports.audit import class_name, is_class
 from rkhs.reports.held_out import (
     SHARED,
@@ -30,7 +31,7 @@ from rkhs.reports.items import Items
 from rkhs.reports.wording import readable, with_error
 
 _MAX_ROWS, _MAX_PERMUTED_ROWS, _MAX_COLUMNS, _MAX_CLASSES = 2000, 300, 60, 20
-_WEAK_R2 = 0.3
+_LEAST_R2, _WEAK_R2 = 0.03, 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +87,10 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     numbers = partial(_score_numbers, found=found, names=np.array(items.names)[rows].tolist())
     groups = partial(_score_classes, shared=SHARED if nested else 1.0)
     predicted, residuals, sentences = (groups if classed else numbers)(name, true, left_out)
+    if found.get("R^2", 0.0) > LEAST_R2 and not classed and items.columns and items.kind in ("vectors", "table"):
+        cells = np.asarray(items.X if items.numbers is None else items.numbers)[rows]
+        what, columns = answer_in_columns(cells, items.columns, true, name)
+        sentences += [f"{what}, leave out what is (--drop-columns {','.join(columns)})."] * bool(what)
     columns, chance = _permutation_importances(machine, items, X, Y)
     wrong = np.flatnonzero(residuals > (0.5 if classed else outlier_factor(residuals) * np.median(residuals)))
     chosen = ", with settings that were chosen without it" if nested else ""
@@ -153,7 +158,7 @@ def _score_numbers(
     error = float(np.std(residuals**2 - (1.0 - explained) * centred)) / (len(true) ** 0.5 * of_mean**2)
     numbers = f"RMSE {with_error(found['held-out error'], found['standard error'])}, R² "
     numbers += f"{with_error(explained, error)}, against an RMSE of {readable(of_mean)} for the mean"
-    verdict = f"{_verdict(name, explained > 2.0 * error, explained < _WEAK_R2)}: {numbers}."
+    verdict = f"{_verdict(name, explained > max(2.0 * error, _LEAST_R2), explained < _WEAK_R2)}: {numbers}."
     decades = [f"{note}: predict its logarithm (--log10)" for note in logarithm_note(name, true)]
     notes = (*(decades or decisive_notes(residuals, names)), *target_notes([name], true[:, None]))
     return predicted, residuals, [verdict, *(text if text.endswith((".", "?")) else f"{text}." for text in notes)]
