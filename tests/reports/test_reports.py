@@ -29,7 +29,7 @@ from rkhs.reports import findings
 from rkhs.reports.audit import audit, column_rows
 from rkhs.reports.items import read_items
 from rkhs.reports.pictures import drawing, image_sheet
-from rkhs.reports.target import predict_target
+from rkhs.reports.target import _score_numbers, predict_target
 from rkhs.reports.wording import percent, readable, with_error
 
 RNG = np.random.default_rng(0)
@@ -155,6 +155,15 @@ def test_a_row_a_column_says_how_it_was_read() -> None:
     assert all(row[5].startswith("<svg") for row in rows)
     table[:, 1] = None
     assert column_rows(items, "filled", None)[1][1] == "empty"
+
+
+def test_a_target_of_which_next_to_nothing_is_predicted_cannot_be() -> None:
+    y = np.random.default_rng(0).normal(size=900)
+    for share, verdict in ((0.01, "y could not be predicted from this: "), (0.1, "y can be predicted a little: ")):
+        left_out = (share - (share * (1.0 - share)) ** 0.5 * np.sign(y)) * y  # residuals of one size, so no error
+        error = float(((y - left_out) ** 2).mean() ** 0.5)
+        found = {"R^2": share, "held-out error": error, "standard error": 1e-3, "error of the mean": float(y.std())}
+        assert _score_numbers("y", y, left_out[:, None], found, [])[2][0].startswith(verdict)
 
 
 def test_a_target_of_numbers_is_predicted_of_rows_left_out() -> None:
