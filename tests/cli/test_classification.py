@@ -15,6 +15,7 @@ import rkhs
 from rkhs.cli.class_choices import cross_validated
 from rkhs.cli.kinds import choose_for_sequences
 from rkhs.cli.main import main
+from rkhs.errors import InputError
 from rkhs.evaluation import SmoothClassifier, load_classifier
 from rkhs.evaluation.comparison import counting_error
 from tests.cli.commands import printed
@@ -50,6 +51,10 @@ def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: py
     assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.csv"]) == 0
     assert "plain.csv: rows in the fit: 20, such as 'c0'. Their predictions" in capsys.readouterr().err  # with a class
     found = table("p.csv")
+    right = sum(row["churn"] == row["in_file"] for row in found)
+    assert f"accuracy: {right / 20:.3f} ({right} of 20 rows whose churn is in the file;" in capsys.readouterr().out
+    assert main(["compare", "plain.csv", "--model", "m.rkhs"]) == 2
+    assert "got a model of the class 'churn', which predicts; this command writes" in capsys.readouterr().err
     assert list(found[0]) == ["name", "churn", "in_file", "p(no)", "p(yes)"]
     assert [row["in_file"] for row in found] == LABELS  # what is known is told from what is predicted
     assert [row["name"] for row in found] == [f"c{i}" for i in range(N)]
@@ -62,6 +67,12 @@ def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: py
     np.testing.assert_allclose(shares, head.predict_proba(codes), rtol=5e-6)
     classifier = load_classifier("m.rkhs")
     assert classifier.predict(np.stack([A, B], axis=1)).tolist() == head.predict(codes).tolist()
+    rows = [{"b": b, "a": a} for a, b in zip(A, B, strict=True)]  # as a service gets them
+    assert classifier.predict(rows).tolist() == head.predict(codes).tolist()
+    with pytest.raises(InputError, match=r"X must have the columns of fit .*; it lacks \['a'\], and \['A'\] are not"):
+        classifier.predict([{"A": 1.0, "b": 2.0}])
+    with pytest.raises(AttributeError, match="has no predict: it makes codes; rkhs.evaluation.load_classifier reads"):
+        model.predict(rows)
     np.testing.assert_allclose(classifier.predict_proba(np.stack([A, B], axis=1)), shares, rtol=5e-6)
     truth = np.where(SIDE > 0, "yes", "no")[20:]
     assert np.mean([row["churn"] for row in found[20:]] == truth) > 0.8
@@ -220,6 +231,7 @@ def test_classes_of_a_gram_matrix_are_found_by_the_names_of_its_rows(folder: Pat
         ValueError, match="same order"
     ):  # kernel values with other training items than their column says
         model.predict(new.iloc[:, ::-1])
+    assert model.predict(new.iloc[:, ::-1].to_dict("records")).tolist() == model.predict(new).tolist()
 
 
 def test_the_error_of_an_accuracy_is_that_of_its_parts_where_these_differ_more() -> None:

@@ -55,10 +55,9 @@ def run(args: argparse.Namespace) -> None:
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
     known = read_known(args)
     warn_of_series(args, known)
-    known = windows = as_predictors_read(args, known)
-    if args.window and args.kernel is None and args.scale_columns != "no":
-        args = changed(args, floors=spread_floors(known))
-        known = with_spreads(known, args.floors)
+    read = as_predictors_read(args, known)
+    args = changed(args, floors=_floors(args, read))
+    known = with_spreads(read, args.floors)
     with user_errors():
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})
         model: estimators.KernelNovelty = build_estimator(args, known, estimators.KernelNovelty, defaults).fit(
@@ -76,12 +75,18 @@ def run(args: argparse.Namespace) -> None:
     rows = [row | {"differs in": _differing(model, first, x)} for row, x in found.novel()]
     facts = {"input": args.input, "rows": known.n_samples, "new": args.new, "new rows": m, "far": found.far}
     facts["most unusual"], rows = (rows, []) if few else ([], rows)
-    lines = [*column_notes(windows), *_lines(args, facts, rows, found.count, named_rows(first))]
+    lines = [*column_notes(read), *_lines(args, facts, rows, found.count, named_rows(first))]
     if args.output is not None:
         lines.append(f"p of {m} rows: {args.output}")
     print_result(
         args, facts | {"kernel": model.kernel_, "alpha": args.alpha, "novel": rows, "output": args.output}, lines
     )
+
+
+def _floors(args: argparse.Namespace, windows: Dataset) -> list[float]:
+    """Of the logarithms of spreads, which distances of standardised columns see; none of rows or other kernels."""
+    see = args.window and args.kernel is None and args.scale_columns != "no"
+    return spread_floors(windows) if see else []
 
 
 class _Found:

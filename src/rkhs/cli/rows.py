@@ -21,7 +21,7 @@ from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.corrections import quiet
 from rkhs.cli.frames import pandas_call as pandas_call, written as written
 from rkhs.data import writers
-from rkhs.data.columns import as_numbers, column_remarks, unlike_columns, written_dates
+from rkhs.data.columns import as_numbers, column_remarks, unlike_columns
 from rkhs.data.dataset import (
     LEFT_OUT as LEFT_OUT,
     Dataset,
@@ -34,6 +34,7 @@ from rkhs.data.dataset import (
 from rkhs.data.known_columns import short_names, times_of_rows
 from rkhs.data.series_files import AXES_NOTE
 from rkhs.data.text import Doubtful, Mendable, Note
+from rkhs.data.written_dates import written_dates
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
 _RUN, _RARE = 4, 0.05  # equal values in a row that are noted at least; share of windows that may have as many
@@ -309,8 +310,7 @@ def windows(
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
     names, X = _columns_cut(with_clock(data), read)
-    if read is None:
-        _note_columns(data, names, X)
+    _note_columns(data, names, X, read)
     X, numbers, times = _with_gaps(X, data, options, math.gcd(length, step))
     if len(X) < length + step:
         raise InputError(f"--window and --step must leave at least two windows; got {len(X)} rows; take smaller values")
@@ -330,8 +330,7 @@ def windows(
     _note_filled(data, lacking, known)
     if rest := len(X) - int(starts[-1]) - length:
         warn(Note(f"{data.source}: rows at the end that make no whole window: {rest}"))
-    if read is None:
-        _note_runs(data, names, cut[known].reshape(known.sum(), len(names), -1), labels[known])
+    _note_runs(data, names, cut[known].reshape(known.sum(), len(names), -1), labels[known], read)
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
     return replace(
         data,
@@ -347,14 +346,14 @@ def windows(
     )
 
 
-def _note_runs(data: Dataset, names: Sequence[str], cut: np.ndarray, labels: np.ndarray) -> None:
+def _note_runs(data: Dataset, names: Sequence[str], cut: np.ndarray, labels: np.ndarray, read: Any) -> None:
     """Note windows (w, d, t) in which a column has one value far longer than in nearly all others, as a fault does."""
     run, runs = np.ones((2, *cut.shape[:2]), int)
     for t in range(1, cut.shape[2]):
         run = np.where(cut[:, :, t] == cut[:, :, t - 1], run + 1, 1)
         runs = np.maximum(runs, run)
     usual = np.quantile(runs, 1.0 - _RARE, axis=0, method="lower")
-    for j, name in enumerate(names):
+    for j, name in enumerate(names if read is None else ()):
         places = np.flatnonzero(runs[:, j] >= max(_RUN, 3 * usual[j]))
         if places.size:
             found = [f"{labels[i]} ({runs[i, j]} times)" for i in places]
@@ -367,6 +366,8 @@ def with_spreads(windows: Dataset, floors: Sequence[float]) -> Dataset:
 
     Distances alone do not tell these: a mean is near to all. The floors are those of :func:`spread_floors`.
     """
+    if not floors:
+        return windows
     cut = windows.X.reshape(windows.n_samples, len(floors), -1)
     both = np.hstack([cut.std(axis=2), np.abs(np.diff(cut, axis=2)).mean(axis=2)])
     names = [name.removesuffix("+0") for name in windows.column_names or () if name.endswith("+0")]
@@ -392,9 +393,9 @@ def with_clock(data: Dataset) -> Dataset:
     return replace(data, X=X, dates=(*data.dates, *(titles[j] for j in found)))
 
 
-def _note_columns(data: Dataset, names: Sequence[str], X: np.ndarray) -> None:
+def _note_columns(data: Dataset, names: Sequence[str], X: np.ndarray, read: Any) -> None:
     """Note what is to know of the columns of a file before they are cut, with the command without some."""
-    for remark in column_remarks(X, names):
+    for remark in column_remarks(X, names) if read is None else ():
         warn(Note(f"{data.source}: {remark.text}", "leaves them out", drop_columns=[*remark.leave_out]))
 
 

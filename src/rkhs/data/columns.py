@@ -19,6 +19,7 @@ import numpy as np
 from rkhs._core.dates import are_dates, day_numbers
 from rkhs._core.errors import InputError
 from rkhs.data import dataset
+from rkhs.data.written_dates import are_written
 
 COUNTS = (
     "the numbers are counts: write log2(1 + x) of each sample divided by its sum, times 1e6, in their place (tutorial "
@@ -223,10 +224,13 @@ def column_remarks(
     remarks = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
     remarks += _of_empty([column for column in columns if column.is_sparse])
     remarks += [*_classes(columns), *_far_out(columns, X, names, rows), *_long_format(X, titles)]
+    return [*remarks, *_constants(columns), *_copies(X, titles)]
+
+
+def _constants(columns: list[Column]) -> Iterator[Remark]:
     constant = [column.title for column in columns if column.different == 1]
     if constant:
-        remarks.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)})."))
-    return remarks + list(_copies(X, titles))
+        yield Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)}).")
 
 
 def _of_kind(columns: list[Column], kinds: tuple[str, ...]) -> Iterator[Remark]:
@@ -266,6 +270,8 @@ def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
 
 COPIES = ("row is a copy of an earlier one", "rows are copies of earlier ones")
 TWINS = ("molecule has the fingerprint of an earlier one", "molecules have the fingerprint of an earlier one")
+_MEASURED, _MEASURED_SHARE = 20, 0.1  # different values of a measured column, and as a share of the rows
+ON_BOTH_SIDES = "copies on both sides of a split make errors look too small"
 _OF_TWINS = "a map or model of fingerprints takes them for copies"
 
 
@@ -275,8 +281,16 @@ def row_copies(X: np.ndarray, wording: tuple[str, str] = COPIES, *, least: float
     copies = len(X) - len({tuple(row) if isinstance(row, list) else row for row in cells})
     if copies < max(1.0, least * len(X)):
         return ""
-    harm = _OF_TWINS if wording is TWINS else "copies on both sides of a split make errors look too small"
+    harm = _OF_TWINS if wording is TWINS else ON_BOTH_SIDES
     return f"{many(copies, *wording)}: {harm}."
+
+
+def repeats_items(kind: str, X: np.ndarray | None) -> bool:
+    """Whether equal items are one item measured again, not a combination of a few values that new rows have too."""
+    if kind not in ("vectors", "table") or X is None:
+        return True
+    numbers = as_numbers(X) if X.dtype == object else X
+    return max(len(np.unique(column)) for column in numbers.T) >= max(_MEASURED, _MEASURED_SHARE * len(X))
 
 
 def _counts(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
@@ -443,49 +457,11 @@ def _are_long_codes(values: np.ndarray) -> bool:
     return bool(values.max() < 100.0 * values.min() and (values % 10.0 == 0.0).mean() < _ROUNDED)
 
 
-def written_dates(columns: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
-    """Columns of days written as 20240131, and of hours or minutes as 2359 next to one, as texts, by position."""
-    found: dict[int, np.ndarray] = {}
-    for j, days in enumerate(columns):
-        if days.dtype == object or not _are_written(days):
-            continue
-        found[j] = np.array(
-            [f"{day // 10000}-{day // 100 % 100:02d}-{day % 100:02d}" for day in days.astype(int)], object
-        )
-        for k in (j + 1, j - 1):
-            hours = columns[k] if 0 <= k < len(columns) else days
-            if hours.dtype != object and (times := _hours(hours)) is not None and _tell_apart(days, hours):
-                found[k] = times
-                break
-    return found
-
-
-def _hours(values: np.ndarray) -> np.ndarray | None:
-    """Whole hours from 0 to 24, or hours and minutes as 2359, as texts; None for other numbers."""
-    unit = 1 if np.nanmax(values) <= 24.0 else 100
-    if not np.isin(values, [h * unit + m for h in range(25) for m in range(60 if unit > 1 else 1)]).all():
-        return None
-    return np.array([f"{one // unit:02d}:{one % unit:02d}" for one in values.astype(int)], object)
-
-
-def _tell_apart(days: np.ndarray, hours: np.ndarray) -> bool:
-    """Whether days repeat, and hardly with the same hour."""
-    n = len(np.unique(np.column_stack([days, hours]), axis=0))
-    return 2 * len(np.unique(days)) <= len(days) and n >= _UNIQUE * len(days)
-
-
-def _are_written(values: np.ndarray) -> bool:
-    """Whether numbers are days written as 20240131."""
-    days, months = values % 100, values // 100 % 100
-    written = (values >= 19000101) & (values <= 21001231) & (months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)
-    return bool(written.all() and (values == np.round(values)).all() and len(np.unique(values)) > 2)
-
-
 def _is_date(values: np.ndarray) -> bool:
     """Whether whole numbers are days written as 20240131, or seconds or milliseconds since 1970, after 1990."""
     if len(values) < _FEW or (values != np.round(values)).any() or len(np.unique(values)) < 3:
         return False
-    return _are_written(values) or any(
+    return are_written(values) or any(
         bool(((values > 631e6 * unit) & (values < 2.2e9 * unit)).all()) for unit in (1.0, 1e3)
     )
 

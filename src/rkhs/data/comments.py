@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import filterfalse, islice
+from operator import itemgetter
 from typing import Any, TextIO
 
 from rkhs.data.text import is_gap, number_in
@@ -49,10 +50,10 @@ def foot_lines(lines: list[str]) -> list[str]:
 def log_below(lines: list[str]) -> list[str]:
     """Lines below a blank one under a table, where each has at most half of the marks of its rows; else none."""
     counts = [max(map(line.count, ",;\t|")) for line in lines]
-    usual = Counter(count for count in counts if count > 1).most_common(1)
-    last = max((i for i, count in enumerate(counts) if usual and 2 * count > usual[0][0]), default=-1)
-    below = [line.strip() for line in lines[last + 1 :]]
-    return [*filter(None, below)] if last > 0 and counts[last] == usual[0][0] and below[:1] == [""] else []
+    usual, _ = max(Counter(filter(lambda count: count > 1, counts)).items(), key=itemgetter(1), default=(0, 0))
+    last = max((i for i, count in enumerate(counts) if 2 * count > usual > 0), default=0)
+    blank = counts[last] == usual and not "".join(lines[last + 1 : last + 2]).strip()
+    return [*filter(None, map(str.strip, lines[last + 1 :]))] if last and blank else []
 
 
 def holds_number(cell: str) -> bool:

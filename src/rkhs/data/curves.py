@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import compress, islice
@@ -190,13 +191,10 @@ def on_one_axis(data: Dataset) -> Dataset | None:
 
     Values at other places of an axis of the same title are put there by straight lines.
     """
-    names = data.column_names or ()
-    if data.kind not in ("vectors", "table") or len(names) < 4 or len(names) % 2 or data.n_samples < _ROWS:
+    pairs, names = _pairs_of_columns(data), data.column_names or ()
+    if not len(pairs):
         return None
-    numbers = as_numbers(data.X).T
-    axes, values = numbers[::2], numbers[1::2]
-    if not all(map(_is_axis, axes)):
-        return None
+    axes, values = pairs[:, 0], pairs[:, 1]
     titles, items, units = zip(*map(_parts_of_pair, names[::2], names[1::2]), strict=True)
     at, notes = axes[0], ["the first of each pair of columns is an axis, which names the rows of the file"]
     if np.abs(axes - at).max() > _OFF * np.abs(np.diff(at)).min():
@@ -206,13 +204,26 @@ def on_one_axis(data: Dataset) -> Dataset | None:
         orders = np.argsort(axes, axis=1)
         values = np.array([np.interp(at, x[i], y[i]) for x, y, i in zip(axes, values, orders, strict=True)])
         notes.append("the axes differ: all are put on the first one by straight lines")
-    unit, count = Counter(units).most_common(1)[0]
-    kept = np.array([one == unit for one in units]) | (2 * count <= len(units))
+    kept, unit = _in_usual_unit(units)
     if not kept.all():
         notes.append(f"left out, as they are not in {unit}: {listed([*compress(items, ~kept)])}")
     found = replace(data, X=values[kept].T.copy(), kind="vectors", guessed=(*data.guessed, *notes))
-    rows, columns = tuple(f"{one:.10g}" for one in at.tolist()), tuple(compress(items, kept.tolist()))
+    rows, columns = tuple(map("{:.10g}".format, at)), tuple(compress(items, kept.tolist()))
     return replace(found, row_names=rows, column_names=columns, skipped=(), blank=(), places=())
+
+
+def _pairs_of_columns(data: Dataset) -> np.ndarray:
+    """Numbers (d / 2, 2, n) of a table of pairs of columns, of which the first ones rise or fall; else none of them."""
+    named = data.column_names is not None and data.kind in ("vectors", "table") and data.n_samples >= _ROWS
+    count = data.X.shape[1] // 2 if named and data.X.shape[1] % 2 == 0 else 0
+    pairs = as_numbers(data.X).T.reshape(count, 2, -1) if count > 1 else np.empty((0, 2, 0))
+    return pairs if all(map(_is_axis, pairs[:, 0])) else pairs[:0]
+
+
+def _in_usual_unit(units: Sequence[str]) -> tuple[np.ndarray, str]:
+    """Which items have the unit of most, and this unit; all where it is that of a half of them at most."""
+    unit, count = Counter(units).most_common(1)[0]
+    return np.array([one == unit for one in units]) | (2 * count <= len(units)), unit
 
 
 def _parts_of_pair(axis: str, item: str) -> tuple[str, str, str]:

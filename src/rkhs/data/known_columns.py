@@ -16,7 +16,7 @@ import numpy as np
 from rkhs._core.dates import interval_start
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
-from rkhs.data.columns import as_numbers, clock, many, written_dates
+from rkhs.data.columns import as_numbers, clock, many
 from rkhs.data.dataset import Dataset, column_label, listed, locate
 from rkhs.data.formats import has_columns, is_table
 from rkhs.data.molecule_files import smi_chunks
@@ -42,6 +42,7 @@ from rkhs.data.text import (
     is_measurement,
     number_in,
 )
+from rkhs.data.written_dates import written_dates
 
 T = TypeVar("T")
 _BETWEEN_MARKS = r"(?<![^\W_])%s(?![^\W_])"
@@ -303,9 +304,7 @@ def times_of_rows(
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     days = {}
-    for j, written in written_dates(found.cells).items():
-        found.cells[j] = written
-    for j, cells in enumerate(found.cells):
+    for j, cells in (dict(enumerate(found.cells)) | written_dates(found.cells)).items():
         if cells.dtype == object:
             found.cells[j] = np.array(
                 [cell and _OFFSET.sub(r"\1", interval_start(cell)) for cell in cells.tolist()], object

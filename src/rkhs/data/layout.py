@@ -321,11 +321,7 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     encoding, missing = encoding_of(path, options.encoding), frozenset(options.missing or ())
     usual = "\t" if extension_of(path).startswith(".tsv") else ","
     layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key, thousands=options.thousands)
-    last = formats.last_lines(path, encoding, options.key)
-    foot = foot_lines(last)
-    if not foot and "" in map(str.strip, last):
-        with layout.lines() as handle:
-            foot = log_below(list(handle))
+    foot = _foot(layout)
     layout = replace(layout, records=options.records, foot=frozenset(foot))
     if foot:
         guessed.append(f"rows below the table left out: {len(foot)}, the first {quote(foot[0].strip(',;|'))}")
@@ -342,6 +338,15 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     if declared:
         rows[0] = []
     return *_with_decimal_points(layout, rows, options.decimal, guessed), skip
+
+
+def _foot(layout: Layout) -> list[str]:
+    """Lines below the table: a few notes, or the log of an instrument below a blank line."""
+    last = formats.last_lines(layout.path, layout.encoding, layout.sheet)
+    if (foot := foot_lines(last)) or "" not in map(str.strip, last):
+        return foot
+    with layout.lines() as handle:
+        return log_below(list(handle))
 
 
 def _with_decimal_points(

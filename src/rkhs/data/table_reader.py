@@ -192,7 +192,7 @@ def read_parts(file: Path, extension: str, options: Options, rows: int | None = 
     elif options.smiles_column is not None or (extension in _MOLECULES and options.columns is None):
         yield from molecules(_smiles(file, extension, options, rows), source, options.fingerprint_options)
     elif extension in (".npy", ".npz"):
-        X = read_array(file, options.key, options.columns, options.drop_columns)
+        X = read_array(file, options.key, options.columns, options.drop_columns, square=options.gram is True)
         yield as_gram(Dataset(X, "vectors", None, None, source), options.gram)
     elif rows is not None or not is_text_table(file):
         yield from _numbers(file, options, rows)
