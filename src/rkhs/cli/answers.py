@@ -69,10 +69,10 @@ def _of_the_fit(data: Dataset, notes: dict[str, Any]) -> tuple[str, list[str]]:
     known, labels = notes.get("input", {}), notes.get("predict", {}).get("labels")
     if data.smiles is not None:
         return "molecules", [*filter({*(known.get("smiles") or ())}.__contains__, data.smiles)]
-    names = [name for name in known.get("row_names") or () if number_in(name) is None]  # numbers count any rows
-    whole = labels is None or len(names) != len(labels)
-    fitted = {*names} if whole else {name for name, label in zip(names, labels or (), strict=True) if label is not None}
-    return "rows", [*filter(fitted.__contains__, data.row_names or ())]
+    names = known.get("row_names") or ()
+    values = labels if labels and len(labels) == len(names) else names
+    fitted = {name for name, value in zip(names, values, strict=True) if value is not None and number_in(name) is None}
+    return "rows", [*filter(fitted.__contains__, data.row_names or ())]  # but for numbers, which count any rows
 
 
 def write_answers(args: argparse.Namespace, answers: Iterator[Answer], notes: dict[str, Any]) -> None:

@@ -91,13 +91,18 @@ def corrected(args: argparse.Namespace, path: str, options: dict[str, Any], what
         bad = "" in flat_smiles(dropped[smiles])
         what = f"{path}: column {quote(smiles)} holds SMILES: pass --smiles {quote(smiles)}"
         return Mendable(what, smiles=smiles, skip_bad_smiles=bad)
-    if (name := _only_sequences(dropped)) and not {"columns", "smiles_column"} & options.keys():
-        others = {"drop_columns": [*dropped], "mixed": True}
-        both = f"reads the sequences of {quote(name)} alone, the second one the other columns"
-        return Mendable(what, both, advice | others, **advice, kind="sequences", columns=[name])
+    if found := _of_sequences(what, dropped, advice, options):
+        return found
     if len(options.get("columns", ())) == 1 and not _in_order(texts := data.X[:, 0].tolist()):
         kind = "sequences" if _LETTERS.issuperset("".join(filter(None, texts))) else "texts"
         return Mendable(f"{what}; pass --kind {kind} to read them", kind=kind)
+    return _without_texts(args, data, what, advice, dropped)
+
+
+def _without_texts(
+    args: argparse.Namespace, data: Dataset, what: str, advice: dict[str, Any], dropped: dict[str, Any]
+) -> Mendable:
+    """The options that leave out columns of texts that hardly repeat, of which the first may name the rows."""
     named = next((name for name, cells in dropped.items() if _names_rows(data, name, cells)), None)
     if named is not None:
         del dropped[named]
@@ -169,10 +174,16 @@ def _only_smiles(columns: dict[str, Any]) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def _only_sequences(columns: dict[str, Any]) -> str:
-    """The name of the only column of sequences, by its letters."""
+def _of_sequences(
+    what: str, columns: dict[str, Any], advice: dict[str, Any], options: dict[str, Any]
+) -> Mendable | None:
+    """The options that read the only column of sequences, by its letters, or the others; None where no one is."""
     found = [name for name, cells in columns.items() if are_sequences([*filter(None, cells)])]
-    return found[0] if len(found) == 1 else ""
+    if len(found) != 1 or {"columns", "smiles_column"} & options.keys():
+        return None
+    others, does = {"drop_columns": [*columns], "mixed": True}, f"reads the sequences of {quote(found[0])} alone"
+    does = f"{does}, the second one the other columns"
+    return Mendable(what, does, advice | others, **advice, kind="sequences", columns=found)
 
 
 def _names_rows(data: Dataset, name: str, cells: Any) -> bool:

@@ -22,48 +22,50 @@ def pandas_call(source: str, args: argparse.Namespace) -> str:
     if not is_text_table(source):
         return f"pandas.read_{extension[1:]}({source!r})"
     layout = find_layout(Path(source), Options(**reading_options(args)))
-    sheet, above = extension == ".xlsx", _rows_above(layout)
+    with layout.lines() as handle:
+        above = [*islice(layout.split(handle), layout.skip)]
+    if sheet := extension == ".xlsx":
+        above = [(number, cells) for number, (_, cells) in enumerate(above, 1)]
     at, cells = _row_of_names(layout, above)
-    last = len(above) if sheet else above[-1][0] if above else 0
-    skipped = [line for line in range(last) if line != at]
-    options: dict[str, Any] = {
-        "sep": None if sheet else r"\s+" if layout.delimiter == " " else layout.delimiter,
-        "sheet_name": layout.sheet if sheet else None,
-        "skiprows": len(skipped) if skipped == [*range(len(skipped))] else skipped,
+    options: dict[str, Any] = {"sheet_name": layout.sheet} if sheet else _of_text(layout)
+    options |= {
+        "skiprows": _skipped(above, at),
         "skipfooter": len(layout.foot),
-        "engine": "python" if layout.foot and not sheet else None,
-        "encoding": None if sheet or layout.encoding.startswith("utf-8") else layout.encoding,
-        "decimal": None if layout.decimal == "." else layout.decimal,
         "thousands": layout.thousands,
         "na_values": sorted(layout.missing),
     }
-    shown = "".join(f", {name}={value!r}" for name, value in options.items() if value)
-    shown += ", header=None" * (layout.names is None)
-    if named_by_first(layout):
-        shown += ", index_col=0"
-    elif layout.names is not None and len(cells) < layout.width:  # every row ends with a delimiter
-        shown += ", index_col=False"
-    return f"pandas.read_{'excel' if sheet else 'csv'}({source!r}{shown})"
+    arguments = "".join(f", {name}={value!r}" for name, value in options.items() if value)
+    return f"pandas.read_{'excel' if sheet else 'csv'}({source!r}{arguments}{_index(layout, cells)})"
 
 
-def _rows_above(layout: Layout) -> list[tuple[int, Row]]:
-    """Rows above the first one of the data, that of the names among them, and their last lines."""
-    with layout.lines() as handle:
-        return [*islice(layout.split(handle), layout.skip)]
+def _skipped(above: list[tuple[int, Row]], at: int) -> int | list[int]:
+    """How many lines stand above the names, or which ones, from 0, where some stand below them."""
+    lines = [line for line, _ in above[-1:] for line in range(line) if line != at - 1]
+    return len(lines) if lines == [*range(len(lines))] else lines
+
+
+def _of_text(layout: Layout) -> dict[str, str]:
+    """How the cells of a text are split and spelled, empty where pandas does so by default."""
+    return {
+        "sep": r"\s+" if layout.delimiter == " " else layout.delimiter,
+        "engine": "python" * bool(layout.foot),
+        "encoding": "" if layout.encoding.startswith("utf-8") else layout.encoding,
+        "decimal": layout.decimal.strip("."),
+    }
 
 
 def _row_of_names(layout: Layout, above: list[tuple[int, Row]]) -> tuple[int, Row]:
-    """Where the names of the columns stand, from 0, a line of a text or a row of a sheet, and its cells."""
-    if layout.names is None or not above:
-        return -1, []
-    names = {*layout.names}
-    _, i = max((len({*map(str.strip, cells)} & names), i) for i, (_, cells) in enumerate(above))
-    return (i if extension_of(layout.path) == ".xlsx" else above[i][0] - 1), above[i][1]
+    """The line of a text, or the row of a sheet, that names most columns, and its cells."""
+    names = {*(layout.names or ())}
+    return max(above, key=lambda row: len({*map(str.strip, row[1])} & names), default=(0, [])) if names else (0, [])
 
 
-def named_by_first(layout: Layout) -> bool:
-    """Whether a first column without a name holds names of rows."""
-    return layout.names is not None and layout.names[0] == "" and 0 not in layout.blank
+def _index(layout: Layout, cells: Row) -> str:
+    """What pandas must know of a table without names, or whose first column has none, or whose last one is empty."""
+    if layout.names is None:
+        return ", header=None"
+    named = layout.names[0] == "" and 0 not in layout.blank
+    return ", index_col=0" if named else ", index_col=False" if len(cells) < layout.width else ""
 
 
 def written(data: Dataset, args: argparse.Namespace, log: str) -> str:

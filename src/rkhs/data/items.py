@@ -47,8 +47,8 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
       of arrays, zeros without labels; two edges are a list of pairs, so that no edge_index is meant. Of lists of edges
       it has the number of nodes in place of labels. GraphML gives networkx graphs.
     * Sequences and texts: ``.fasta``, ``.fa``, ``.faa``, ``.fna``, ``.afa``, also ``.gz``, without gaps of
-      alignments, blank lines and lines after ``;``; a text per line of a ``.txt`` file; a column of a table, without
-      its empty cells, whose rows `skipped` names.
+      alignments, blank lines and lines after ``;``, and with T for U where nucleotides have both; a text per line of a
+      ``.txt`` file; a column of a table, without its empty cells, whose rows `skipped` names.
     * Series: ``.tsv``, the UCR format, a whole number, the class, and the values in a row; ``.ts``, the UEA format,
       channels between colons; ``.csv``, a series per row; a ``.csv`` or ``.tsv`` table with names of columns, in which
       columns of texts hold no values, and `classes` if there is one; ``.npz``, arrays of shape (length,) or (length,
@@ -110,13 +110,17 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
         return _table(file, found, options)
     if found == "curves":
         return read_curve_file(file, options)
-    taken = (*_TAKEN[found], *LAYOUT) if _TAKEN[found] is _OF_STRINGS and is_table(file) else _TAKEN[found]
-    unused = sorted(set(options) - set(taken))
-    if unused:
-        known, given = (", ".join(f"`{name}`" for name in names) for names in (dict.fromkeys(taken), unused))
-        what = f"with the arguments {known}" if known else "without arguments"
-        raise InputError(f"{found} are read {what}; got {given}; leave it out")
+    _refuse_unused(file, found, options)
     return _READERS[found](file, **options) if found in _READERS else _read_strings(file, kind, **options)
+
+
+def _refuse_unused(file: Path, kind: str, options: dict[str, Any]) -> None:
+    """Refuse options that the reader of a kind does not take; texts of a table take those of its layout."""
+    taken = dict.fromkeys((*_TAKEN[kind], *LAYOUT * (_TAKEN[kind] is _OF_STRINGS and is_table(file))))
+    if unused := sorted(options.keys() - taken):
+        known, given = (", ".join(f"`{name}`" for name in names) for names in (taken, unused))
+        what = f"with the arguments {known}" if known else "without arguments"
+        raise InputError(f"{kind} are read {what}; got {given}; leave it out")
 
 
 def _kind_of(file: Path) -> str | None:
