@@ -405,10 +405,10 @@ def in_order_of(names: Sequence[str], X: Any) -> Any:
 
 def frame_of_dicts(names: Sequence[str], X: Any) -> Any:
     """Rows given as dicts as a frame with these columns, which are their keys; other items as they are."""
-    import pandas
-
     if not names or is_frame(X) or column_names(X) is None:
         return X
+    import pandas
+
     if {*X[0]} != {*names}:
         refuse_other_columns(names, list(X[0]), frame=False)
     return pandas.DataFrame(table_rows(in_order_of(names, X)), columns=names)

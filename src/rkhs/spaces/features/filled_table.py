@@ -360,7 +360,7 @@ def _encode_column(title: str, values: tuple[Any, ...], gaps: np.ndarray, column
         numbers = np.array([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)])
         return ((_scores(numbers, column) - column["mean"]) / column["scale"])[:, None]
     ones = _one_hot(values, gaps, column)
-    known = ones.any(1)
+    known = ones.max(axis=1)
     _warn_of_unseen(title, values, gaps, known, rare=column.get("rare", 1.0 - float(column["shares"].sum())))
     if column.get("others"):
         ones = np.column_stack([ones, ~known])
@@ -372,7 +372,7 @@ def _encode_column(title: str, values: tuple[Any, ...], gaps: np.ndarray, column
 def _one_hot(values: tuple[Any, ...], gaps: np.ndarray, column: dict[str, Any]) -> np.ndarray:
     """Which text of the fit each cell is, or is but for capitals and spaces where that is one."""
     texts: np.ndarray = column["texts"]
-    ones: np.ndarray = np.array(values, dtype=object)[:, None] == texts[None, :]
+    ones = np.array(values, dtype=object)[:, None] == texts[None, :]
     spelled, truth = {_plain(text): text for text in texts}, _TRUTH if _kind(column) == "truth" else {}
     for i in np.flatnonzero(~gaps & ~ones.any(1)) if len(spelled) == len(texts) else ():
         plain = _plain(values[i])
