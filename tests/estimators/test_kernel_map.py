@@ -214,7 +214,7 @@ def test_parameters_out_of_range_are_refused(bad: dict[str, Any]) -> None:
         KernelMap(**bad).fit(IRIS)
 
 
-def test_copies_of_two_rows_have_a_map_and_a_decoder():
+def test_copies_of_two_rows_have_a_map_and_a_decoder(all_candidates: None) -> None:
     X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 6, axis=0)
     model = KernelMap().fit(X)
     assert model.codes_.shape == (12, 2)
