@@ -462,6 +462,14 @@ def test_other_formats_are_refused_with_a_line_of_python(tmp_path, name):
     compile(line, name, "exec")
 
 
+def test_the_line_that_converts_a_file_of_datawarrior_runs(tmp_path):
+    tags = '<datawarrior-{0}>\n<axisColumn="{0}">\n</datawarrior-{0}>\n'
+    text = tags.format("fileinfo") + "Name\tlogD\nµ1\t2.5\nµ2\t0.5\n" + tags.format("properties")
+    (tmp_path / "a.dwar").write_text(text, encoding="utf-8")
+    exec(advice(tmp_path / "a.dwar").removeprefix("convert it with Python: "), {})
+    assert read_table(tmp_path / "a.tsv").row_names == ("µ1", "µ2")
+
+
 def test_formulas_without_values_are_named(tmp_path):
     rows = [["a", "b", "c"], *([i + 0.5, i % 3, f"=A{i + 2}"] for i in range(6))]
     with pytest.warns(UserWarning, match="no cell is known: column 'c'"):

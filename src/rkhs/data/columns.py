@@ -338,12 +338,18 @@ def lone_values(title: str, known: np.ndarray, rows: Sequence[str] | np.ndarray 
 
 
 def _lone(remarks: list[Remark]) -> Iterator[Remark]:
-    """A few sentences of values far from all others; of more their columns, values and rows."""
-    yield from remarks[:_NAMED]
-    if rest := remarks[_NAMED:]:
-        parts = [remark.text.partition(": is it")[0].split(" holds one value far from all others, ") for remark in rest]
-        named = listed([f"{title} ({value})" for title, value in parts])
-        yield Remark(f"{len(rest)} more values stand far from all others of their columns: {named}.")
+    """One sentence of a row with values far from all others in several columns, and a few of the other values."""
+    parts = [remark.text.partition(": is it")[0].split(" holds one value far from all others, ") for remark in remarks]
+    of = [value.partition(" in ")[2] for _, value in parts]
+    counts = Counter(filter(None, of))
+    whole = [row for row, count in counts.items() if count > _NAMED]
+    for row in whole:
+        columns = listed([title for (title, _), one in zip(parts, of, strict=True) if one == row])
+        yield Remark(f"{row} holds values far from all others in {counts[row]} columns ({columns}): is the row wrong?")
+    single = [j for j, row in enumerate(of) if row not in whole]
+    yield from (remarks[j] for j in single[:_NAMED])
+    if rest := [f"{parts[j][0]} ({parts[j][1]})" for j in single[_NAMED:]]:
+        yield Remark(f"{len(rest)} more values stand far from all others of their columns: {listed(rest)}.")
 
 
 def _is_alone(values: np.ndarray, others: np.ndarray) -> bool:
