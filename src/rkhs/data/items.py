@@ -56,8 +56,8 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
       channels); ``.npz`` and ``.npy``, one array of shape (n, length) or (n, length, channels). Missing values
       at the end are padding and cut off.
     * Curves: a table whose columns are named by their times, increasing numbers, or not named; a ``.npz`` file with the
-      array ``times`` or ``t`` next to them; a folder of ``.csv``, ``.tsv``, ``.txt``, ``.asc``, ``.dpt`` or ``.xy`` files,
-      which name the curves, of an axis and values in two columns.
+      array ``times`` or ``t`` next to them; a folder of ``.csv``, ``.tsv``, ``.txt``, ``.asc``, ``.dpt`` or ``.xy``
+      files, which name the curves, of an axis and values in two columns.
     * Spectra: ``.mgf``, ``.msp``, ``.ms``. An item is a pair ``(mz, intensity)`` of arrays; what else a record says,
       such as ``smiles``, is a column. Rows are named by a title, a name or a number that differs in all records;
       records of MS level 1 next to others are left out.
