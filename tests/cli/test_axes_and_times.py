@@ -132,7 +132,7 @@ def test_days_alone_and_sales_are_told_apart(run: Run) -> None:
 
 
 def test_constant_windows_are_unlike_all_and_noted(run: Run) -> None:
-    """A meter that is stuck at its mean for a day, and at zero for six hours: by distances both are near others."""
+    """A meter that is stuck at its mean for a day, and at zero for six hours; by distances both are near others."""
     use = (1.2 + np.sin(np.arange(24) / 4)) * np.exp(0.3 * np.random.default_rng(1).normal(size=(60, 24)))
     use[11], use[29, 10:16] = use.mean(), 0.0
     for name, rows in (("a.csv", use), ("b.csv", use[[3, 11]])):

@@ -101,10 +101,32 @@ def test_groups_are_left_out_together_and_predict_nothing(folder: Path, capsys: 
     said, model = capsys.readouterr().out, rkhs.load("m.rkhs")
     np.testing.assert_array_equal(model.predict(pd.DataFrame(X, columns=["a", "b"])), search.predict(X))
     assert model.feature_names_in_.tolist() == ["a", "b"]
-    assert f"held-out error: {(-search.best_score_) ** 0.5:.4g} +- " in said
-    assert ", each of 7 groups of person left out in turn)" in said
-    assert "for another person they can be too narrow\n" in said
+    errors = search.nested_residuals(X[known], Y[known, 1]) ** 2
+    assert f"held-out error: {errors.mean() ** 0.5:.4g} +- " in said
+    assert ", each of 7 groups of person left out in turn, settings chosen without it)" in said
+    assert "rkhs predict writes are for another person; for rows of the same they are too large\n" in said
+    found = model.model_.calibrated().in_groups(np.arange(30)[known] % 7).residuals
+    far = float(found.abs().max() / found.abs().median())
+    assert f"({far * float(found.abs().median()):.3g}" in said or "none has a held-out residual" in said
     assert main(["predict", "m.rkhs", "persons.csv", "-o", "p.csv"]) == 0
+
+
+def test_rows_of_equal_items_are_left_out_together(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    again = np.append(np.arange(30), np.arange(12))
+    y = Y[again, 0] + 0.01 * RNG.normal(size=42)
+    pd.DataFrame(np.c_[X[again], y], columns=["a", "b", "price"]).to_csv("twice.csv", index=False)
+    assert fit("twice.csv", "--predict", "price", "--scale-columns", "no") == 0
+    said, model = capsys.readouterr().out, rkhs.load("m.rkhs")
+    search = rkhs.OperatorKernelRegressorCV(regs=REGS, cv="items").fit(X[again], y)
+    error = float((search.nested_residuals(X[again], y) ** 2).mean() ** 0.5)
+    assert f"held-out error: {error:.4g} +- " in said
+    assert "each of 30 items left out in turn" in said
+    assert "equal items: 12 of 42 rows repeat the item of an earlier row with another value; all rows of an" in said
+    assert "copies" not in said
+    np.testing.assert_array_equal(model.groups_, again)
+    assert main(["report", "twice.csv", "--predict", "price", "-o", "p.html", "--set", "max_iter=2"]) == 0
+    page = Path("p.html").read_text(encoding="utf-8")
+    assert "all rows of one item were left out together: 30 different items, 12 rows repeat one" in page
 
 
 def test_groups_by_position_are_no_input_of_the_model(folder: Path) -> None:
@@ -208,7 +230,9 @@ def test_low_ends_below_zero_are_said_of_skewed_numbers(folder: Path, capsys: py
 def test_rows_without_names_count_from_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.savetxt("plain.csv", np.hstack([X, Y]), delimiter=",")
     assert fit("plain.csv", "--predict", "2,3") == 0
-    assert re.search(r"times the median: row 8 \(.*\(rows count from 1\); if they are wrong", capsys.readouterr().out)
+    said = capsys.readouterr().out
+    assert re.search(r"times the median: row 8 \(.*\(rows count from 1\)\n", said)
+    assert said.partition("\n  rkhs ")[2].splitlines()[0].endswith(" --robust")
 
 
 def test_columns_left_out_by_position_are_left_out_of_new_files_too(folder: Path) -> None:
@@ -530,9 +554,9 @@ def test_a_row_that_decides_the_fit_is_named_with_what_leaves_it_out(
     Path("homes.csv").write_text("\n".join(["size,rooms,price", *lines]) + "\n")
     assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs"]) == 0
     said = capsys.readouterr().out
-    assert re.search(
-        r"\nrow 18 brings 9\d% of the squared error: if it is wrong, pass --robust or --leave-out 18\n", said
-    )
+    assert re.search(r"\nrow 18 brings 9\d% of the squared error: if it is wrong, this command leaves out those", said)
+    assert said.count("\n  rkhs ") == 1
+    assert said.partition("\n  rkhs ")[2].splitlines()[0].endswith(" -o m.rkhs --robust")
     assert "logarithm" not in said
     assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs", "--leave-out", "18"]) == 0
     assert "squared error:" not in capsys.readouterr().out
@@ -598,3 +622,41 @@ def test_the_advice_on_an_overfit_model_goes_with_a_class() -> None:
     said = in_flags(overfit_sentence(1.0, 0.01, vectors=True) or "")
     assert "look for wrong rows (rkhs fit --robust, without --predict of a class), fit more items" in said
     assert "lower --n-components" in said
+
+
+def homes(n: int = 80, wrong: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    size, rooms, area = rng.integers(40, 200, n), rng.integers(1, 6, n), rng.uniform(900.0, 1500.0, n).round(1)
+    price = (size * area).round(-2)
+    price[:wrong] += 400_000.0
+    columns = {"size": size, "rooms": rooms, "floor": rng.uniform(size=n), "priceByArea": area, "price": price}
+    return pd.DataFrame(columns)
+
+
+def test_a_column_that_gives_the_target_with_another_is_named_with_the_command_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    homes().to_csv("homes.csv", index=False)
+    assert main(["fit", "homes.csv", "--predict", "price", "-o", "m.rkhs"]) == 0
+    said = capsys.readouterr().out
+    assert "size times priceByArea is price in nearly all rows: if priceByArea is known only with it, this comm" in said
+    command = said.partition("\n  rkhs ")[2].splitlines()[0]
+    assert command == "fit homes.csv --predict price -o m.rkhs --drop-columns priceByArea"
+    assert main(["report", "homes.csv", "--predict", "price", "-o", "p.html"]) == 0
+    said = capsys.readouterr().out
+    assert "priceByArea is known only with it, leave out what is (--drop-columns priceByArea)." in said
+    assert main(shlex.split(command)) == 0
+    assert "in nearly all rows" not in capsys.readouterr().out
+
+
+def test_many_suspicious_rows_are_left_out_by_a_robust_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    homes(200, wrong=14).drop(columns=["priceByArea", "floor", "rooms"]).to_csv("homes.csv", index=False)
+    assert main(["fit", "homes.csv", "--predict", "price", "-o", "m.rkhs", *FEW]) == 0
+    said = capsys.readouterr().out
+    assert "more (all with --json)" in said
+    assert "; if they are wrong, this command leaves out those that change the fit:\n\n  rkhs fit homes.csv" in said
+    assert " --robust\n" in said

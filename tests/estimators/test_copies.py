@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from rkhs import KernelAutoencoder, OperatorKernelRegressor, OperatorKernelRegressorCV
+from rkhs import KernelAutoencoder, OperatorKernelRegressor, OperatorKernelRegressorCV, fit_robust
 from rkhs._core.copies import copies, copies_last, same_items
 from rkhs._core.errors import RepeatWarning
+from rkhs.data.columns import repeats_items
 from rkhs.evaluation import compare_codes
 from rkhs.features import Nystroem
 from rkhs.kernels import MoleculeKernel
@@ -143,3 +144,48 @@ def test_a_heavy_tailed_table_of_nearly_equal_rows_alone_is_fitted() -> None:
     X = np.concatenate([np.ones((1100, 5)), np.random.default_rng(0).normal(size=(20, 5))])
     model = KernelAutoencoder(2, max_iter=5).fit(X)
     assert 0.03 < model.held_out_error_ < 3.0  # a share of the variance of the different rows
+
+
+def measured_again(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Items whose property says little of that of others, two thirds of them measured twice with small errors."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = X[:, 0] + 1.5 * rng.normal(size=n)
+    again = np.append(np.arange(n), np.arange(2 * n // 3))
+    return X[again], y[again] + 0.1 * rng.normal(size=len(again))
+
+
+@pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")  # of noise
+def test_items_measured_again_are_left_out_with_all_their_rows() -> None:
+    true, by_items, by_rows, inside = [], [], [], []
+    for seed in range(10):
+        X, y = measured_again(60, seed)
+        rng = np.random.default_rng(100 + seed)
+        new = rng.normal(size=(300, 3))
+        truth = new[:, 0] + 1.5 * rng.normal(size=300)
+        model = OperatorKernelRegressorCV(cv="items").fit(X, y)
+        assert len(np.unique(model.groups_)) == 60
+        sets = model.predict_set(new)
+        true.append(((model.predict(new) - truth) ** 2).mean())
+        by_items.append(-model.best_score_)
+        inside.append(((sets.lower <= truth) & (truth <= sets.upper)).mean())
+        with pytest.warns(RepeatWarning, match="40 of 100 different rows have the item of an earlier row.*groups="):
+            by_rows.append(-OperatorKernelRegressorCV().fit(X, y).best_score_)
+    assert np.mean(by_items) == pytest.approx(np.mean(true), rel=0.15)
+    assert np.mean(by_rows) < 0.8 * np.mean(true)
+    assert np.mean(inside) == pytest.approx(0.9, abs=0.03)
+
+
+def test_a_robust_fit_finds_an_item_that_is_wrong_in_both_measurements() -> None:
+    X, y = measured_again(60, 0)
+    y = X.sum(1) + 0.05 * y
+    y[[0, 60]] += 8.0
+    found = fit_robust(OperatorKernelRegressorCV(cv="items"), X, y)
+    assert np.flatnonzero(found.outlier_score > 1.0).tolist() == [0, 60]
+
+
+def test_combinations_of_a_few_values_are_no_items_measured_again() -> None:
+    rng = np.random.default_rng(0)
+    assert repeats_items("vectors", rng.normal(size=(60, 2)))
+    assert not repeats_items("vectors", rng.integers(5, size=(60, 3)).astype(float))
+    assert repeats_items("sequences", None)

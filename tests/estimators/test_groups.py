@@ -170,3 +170,79 @@ def test_cross_validation_of_scikit_learn_hands_groups_on() -> None:
         found = cross_validate(model, X, Y, cv=2, params={"groups": groups}, return_estimator=True)
     expected = OperatorKernelRegressor(Gaussian(0.4)).fit(X[17:], Y[17:], groups=groups[17:])
     assert found["estimator"][0].leave_one_out_error_ == expected.leave_one_out_error_
+
+
+PARTS = [*(np.flatnonzero(made()[2] == g) for g in range(10)), np.array([34])]
+
+
+def with_new(x: np.ndarray, reg: float) -> np.ndarray:
+    """The inverse of the regularised Gram matrix with a new row, constants projected out."""
+    P = np.linalg.inv(Gaussian(0.4)(np.vstack([made()[0], x])) + 34 * reg * np.eye(35))
+    return P - np.outer(P.sum(1), P.sum(1)) / P.sum()
+
+
+def is_member(A: np.ndarray, targets: np.ndarray, needed: int, *, metric: bool) -> bool:
+    """Whether the last target is in the full conformal set, each row without its group, by its definition."""
+    G, scores = np.linalg.inv(targets.T @ A @ targets) if metric else np.eye(targets.shape[1]), np.empty(35)
+    for rows in PARTS:
+        V = np.linalg.inv(A[np.ix_(rows, rows)])
+        residuals = V @ A[rows] @ targets
+        scores[rows] = ((residuals @ G) * residuals).sum(1) / np.diag(V)
+    larger = scores[:-1] >= scores[-1] * (1.0 - 1e-9)
+    return sum(larger[rows].mean() for rows in PARTS[:-1]) >= needed - 1e-9
+
+
+def test_an_interval_leaves_each_row_out_with_its_group() -> None:
+    X, Y, groups = made()
+    model = OperatorKernelRegressor(Gaussian(0.4)).fit(X, Y[:, 0], groups=groups)
+    new = np.random.default_rng(5).normal(size=(2, 2))
+    sets = model.predict_set(new, coverage=0.7)
+    assert (sets.guarantee, sets.scope) == ("about", "items")
+    for x, low, high in zip(new, sets.lower, sets.upper, strict=True):
+        A, grid = with_new(x, model.reg_), np.linspace(1.2 * low - 0.2 * high, 1.2 * high - 0.2 * low, 301)
+        inside = [is_member(A, np.append(Y[:, 0], y)[:, None], 3, metric=False) for y in grid]
+        assert grid[inside][[0, -1]] == pytest.approx([low, high], abs=grid[1] - grid[0])
+
+
+@pytest.mark.parametrize("shape", ["ball", "ellipsoid"])
+def test_balls_hold_the_sets_without_groups_of_each_row(shape: Any) -> None:
+    X, Y, groups = made()
+    model = OperatorKernelRegressor(Gaussian(0.4)).fit(X, Y[:, :2], groups=groups)
+    sets = model.predict_set(x := np.array([[0.3, -0.2]]), coverage=0.7, shape=shape)
+    angles = np.linspace(0.0, 2.0 * np.pi, 60)
+    directions = np.stack([np.cos(angles), np.sin(angles)], 1)
+    if sets.metric is not None:
+        directions = directions @ np.linalg.inv(np.linalg.cholesky(sets.metric))
+    A, members = with_new(x, model.reg_), []
+    for size in (0.5, 0.95, 1.001, 1.2):
+        outputs = sets.center + size * sets.radius * directions
+        found = [is_member(A, np.vstack([Y[:, :2], y]), 3, metric=shape == "ellipsoid") for y in outputs]
+        members.append(np.mean(found))
+    assert members[0] == 1.0
+    assert members[2:] == [0.0, 0.0]
+    assert members[1] > 0.0
+
+
+def test_a_p_value_compares_variances_without_groups() -> None:
+    X, Y, groups = made()
+    model = OperatorKernelRegressor(Gaussian(0.4)).fit(X, Y[:, 0], groups=groups)
+    new = 1.5 * np.random.default_rng(6).normal(size=(12, 2))
+    expected = []
+    for x in new:
+        A, variances = with_new(x, model.reg_), np.empty(35)
+        for rows in PARTS:
+            variances[rows] = np.diag(np.linalg.inv(A[np.ix_(rows, rows)]))
+        expected.append((1.0 + sum((variances[rows] >= variances[34]).mean() for rows in PARTS[:-1])) / 11.0)
+    np.testing.assert_allclose(model.p_values(new), expected)
+    assert len({*expected}) > 3
+
+
+@pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")  # of noise
+def test_settings_that_other_groups_chose_leave_out_the_group() -> None:
+    X, Y, groups = made()
+    model = OperatorKernelRegressorCV(Gaussian(0.4), regs=[0.01]).fit(X, Y, groups=groups)
+    residuals = model.nested_residuals(X, Y)
+    assert residuals is not None
+    for g in range(10):
+        without = OperatorKernelRegressor(Gaussian(0.4), reg=0.01).fit(X[groups != g], Y[groups != g])
+        np.testing.assert_allclose(residuals[groups == g], Y[groups == g] - without.predict(X[groups == g]), rtol=1e-6)

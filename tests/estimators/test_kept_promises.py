@@ -78,22 +78,16 @@ def test_held_out_items_of_the_fit_are_named_for_candidates_codes_and_texts() ->
     [OperatorKernelRegressor(), OperatorKernelRegressorCV(), InputOutputKernelRegressor()],
     ids=["one", "cv", "candidates"],
 )
-def test_after_a_fit_of_groups_sets_speak_of_items_of_known_groups(model: Any, tmp_path: Path) -> None:
+def test_after_a_fit_of_groups_sets_are_those_of_the_model_file(model: Any, tmp_path: Path) -> None:
     groups = np.repeat(np.arange(10), 4)
-    candidates = isinstance(model, InputOutputKernelRegressor)  # whose rows are left out with their groups
-    y, scope = (Y, "items") if candidates else (Y[:, 0], "items of known groups")
-    assert model.fit(X, y, groups=groups).predict_set(NEW).scope == scope
-    before = model.predict_set(NEW)
+    candidates = isinstance(model, InputOutputKernelRegressor)
+    before = model.fit(X, Y if candidates else Y[:, 0], groups=groups).predict_set(NEW)
     rkhs.save(model, tmp_path / "model.rkhs")
     after = rkhs.load(tmp_path / "model.rkhs").predict_set(NEW)
-    assert after.scope == scope
-    assert not candidates or all(map(np.array_equal, before.members, after.members))
-    assert model.fit(X, y).predict_set(NEW).scope == "items"
-
-
-def test_labels_of_groups_speak_of_known_groups() -> None:
-    model = InputOutputKernelRegressor().fit(X, (Y > 0.0).astype(float), groups=np.repeat(np.arange(10), 4))
-    assert model.predict_set(NEW).scope == "items of known groups"
+    names = ("members",) if candidates else ("lower", "upper")
+    assert all(np.array_equal(getattr(before, name), getattr(after, name)) for name in names)
+    alone = model.fit(X, Y if candidates else Y[:, 0]).predict_set(NEW)
+    assert candidates or not np.array_equal(alone.upper, after.upper)
 
 
 def test_coverage_is_an_argument_by_name_wherever_sets_are_made() -> None:

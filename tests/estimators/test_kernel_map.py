@@ -212,3 +212,10 @@ def test_files_give_the_same_map(digits: KernelMap, tmp_path: Path) -> None:
 def test_parameters_out_of_range_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(bad))):
         KernelMap(**bad).fit(IRIS)
+
+
+def test_copies_of_two_rows_have_a_map_and_a_decoder():
+    X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 6, axis=0)
+    model = KernelMap().fit(X)
+    assert model.codes_.shape == (12, 2)
+    assert np.isfinite(model.inverse_transform(model.codes_)).all()

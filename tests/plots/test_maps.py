@@ -213,3 +213,18 @@ def test_rows_that_would_squash_the_map_lie_on_its_frame_in_a_ring() -> None:
     np.testing.assert_array_equal(np.asarray(ring.get_offsets()), display.places[[5, 6]])
     texts = {text.get_text() for text in ax.texts}  # classes that lie over each other are all named
     assert {"s5 (outside)", "s6 (outside)", "first", "second", "third"} <= texts
+
+
+def test_labels_differ_where_names_begin_alike_and_ends_are_named_where_none_have_names():
+    names = [f"http://host.org/assay/15{i:05d}" for i in range(30)]
+    texts = {text.get_text() for text in code_map(_codes(), names=names).texts}
+    assert texts <= {f"15{i:05d}" for i in range(30)}
+    assert texts
+    long = [f"{'abcdefghij'[i % 10]}{'x' * 30}{i:03d}" for i in range(30)]
+    assert all(len(text.get_text()) <= 22 for text in code_map(_codes(), names=long).texts)
+    assert len({text.get_text() for text in code_map(_codes(), names=long).texts}) > 3
+    values = np.arange(30.0) * 1e6
+    ax = code_map(_codes(), values=values)
+    assert [text.get_text() for text in ax.texts] == ["row 1: 0", "row 30: 29,000,000"]
+    ax.figure.draw_without_rendering()
+    assert "20,000,000" in [text.get_text() for text in ax.child_axes[0].get_yticklabels()]

@@ -29,7 +29,7 @@ from rkhs.reports import findings
 from rkhs.reports.audit import audit, column_rows
 from rkhs.reports.items import read_items
 from rkhs.reports.pictures import drawing, image_sheet
-from rkhs.reports.target import predict_target
+from rkhs.reports.target import _score_numbers, predict_target
 from rkhs.reports.wording import percent, readable, with_error
 
 RNG = np.random.default_rng(0)
@@ -155,6 +155,15 @@ def test_a_row_a_column_says_how_it_was_read() -> None:
     assert all(row[5].startswith("<svg") for row in rows)
     table[:, 1] = None
     assert column_rows(items, "filled", None)[1][1] == "empty"
+
+
+def test_a_target_of_which_next_to_nothing_is_predicted_cannot_be() -> None:
+    y = np.random.default_rng(0).normal(size=900)
+    for share, verdict in ((0.01, "y could not be predicted from this: "), (0.1, "y can be predicted a little: ")):
+        left_out = (share - (share * (1.0 - share)) ** 0.5 * np.sign(y)) * y  # residuals of one size, so no error
+        error = float(((y - left_out) ** 2).mean() ** 0.5)
+        found = {"R^2": share, "held-out error": error, "standard error": 1e-3, "error of the mean": float(y.std())}
+        assert _score_numbers("y", y, left_out[:, None], found, [])[2][0].startswith(verdict)
 
 
 def test_a_target_of_numbers_is_predicted_of_rows_left_out() -> None:
@@ -485,3 +494,70 @@ def test_rows_that_look_wrong_are_all_listed_and_marked_in_the_picture() -> None
     assert len(listed) == count
     assert re.findall(r'<circle data-item="(\d+)"', page) == listed
     assert f"<title>row {int(listed[0]) + 1}: {readable(y[int(listed[0])])}, predicted " in page
+
+
+def test_numbers_of_few_values_are_numbers_and_far_ones_do_not_flatten_the_bars() -> None:
+    year, price = np.tile([2027.0, 2025.0, 2026.0], 40), np.r_[RNG.normal(100.0, 10.0, 119), 9e4]
+    columns = ("year", "price")
+    items = read_items(Dataset(np.c_[year, price], "vectors", None, columns, "f.csv"), "vectors", names=None,
+                       columns=None, smiles=None, image_shape=None)  # fmt: skip
+    rows = column_rows(items, "scaled", None)
+    assert rows[0][1:5] == ["whole numbers", "standardised", "none", "2025 to 2027, median 2026"]
+    heights = [[float(h) for h in re.findall(r"32v-([\d.]+)", row[5])] for row in rows]
+    assert heights[0] == [30.0, 30.0, 30.0]  # a bar a value, in its order
+    assert sum(height > 3.0 for height in heights[1]) > 5
+    assert re.findall(r'<path class="far" d="M([\d.]+)', rows[1][5]) == ["88.0"]  # the last bar holds the far value
+    assert column_rows(read_items(np.eye(9), "gram", names=None, columns=[*"abcdefghi"], smiles=None,
+                                  image_shape=None), "raw", None) == []  # fmt: skip
+
+
+def test_curves_that_carry_no_equal_times_have_a_target() -> None:
+    times = np.r_[0.0, np.cumsum(RNG.uniform(0.5, 1.5, 29))]
+    level = RNG.normal(size=40)
+    rows = level[:, None] * np.sin(times / 5.0) + 0.05 * RNG.normal(size=(40, 30))
+    curves = Dataset(rows, "curves", None, None, "f.csv", times=times)
+    model = KernelPCA(2, columns="integral").fit(curves.items)
+    report = make_report(model, curves, target=level, target_name="level")
+    assert report.summary[0].startswith("level can be predicted: RMSE ")
+
+
+def test_of_many_columns_those_like_the_predictions_are_shuffled() -> None:
+    rng = np.random.default_rng(5)
+    Z = rng.normal(size=(90, 70))
+    y = 2.0 * Z[:, 68] + Z[:, 69] + 0.1 * rng.normal(size=90)
+    names = [f"g{j}" for j in range(70)]
+    page = unescape(make_report(KernelPCA(2).fit(Z), Z, target=y, column_names=names).html)
+    part = page.split("Columns that matter</h3>")[1].split("</table>")[0]
+    assert re.findall(r"<td>(g\d+)</td>", part)[:2] == ["g68", "g69"]
+    assert "Shuffled: 60 of 70 columns" in part
+
+
+def test_errors_of_standardised_columns_count_deviations_and_dates_are_dates() -> None:
+    X = np.c_[RNG.normal(size=(40, 3)), 1e6 * RNG.normal(size=40), 19_000.0 + np.arange(40.0)]
+    names = ("a", "b", "c", "wide", "day")
+    data = Dataset(X.astype(object), "table", None, names, "f.csv", dates=("day",))
+    report = make_report(KernelMap(columns="filled").fit(data.items), data)
+    table = report.html.split("<h3>Largest reconstruction errors</h3>")[1].split("</table>")[0]
+    assert "rows in standard deviations of their columns" in table
+    found = re.findall(r"<td>([\d.]+)</td><td>(\w+) ", table)
+    assert len(found) == 6
+    assert {"wide"} < {first for _, first in found}  # in the units of the file it were all of them
+    assert max(float(error) for error, _ in found) < 100.0
+    days = re.findall(r"day (\S+) → (\S+?)(?:;|<)", report.html)
+    assert days
+    assert all(re.fullmatch(r"20\d\d-\d\d-\d\d", day) for pair in days for day in pair)
+    assert [field.get("dates") for field in data_of(report.html)["fields"] if field["name"] == "day"] == [True]
+
+
+def test_names_that_several_items_have_are_numbered() -> None:
+    data = data_of(make_report(MODEL, X, names=["x", "x", *(f"n{i}" for i in range(38))], notes=["Read so."]).html)
+    assert data["names"][:3] == ["x (row 1)", "x (row 2)", "n0"]
+
+
+def test_a_skewed_target_lists_no_wrong_rows_and_the_ticks_are_round() -> None:
+    y = np.exp(3.0 * X[:, 0]) * 1000.0
+    page = make_report(MODEL, X, target=y, target_name="dose").html
+    assert "Predict the logarithm to find rows that look wrong." in page
+    assert "<h3>Rows that look wrong</h3>" not in page
+    chart = make_report(MODEL, X, target=np.linspace(-0.3, 9.2, 40)).html.split('class="chart"')[1].split("</svg>")[0]
+    assert re.findall(r'text-anchor="end">(\S+?)</text>', chart)[-5:] == ["0", "2", "4", "6", "8"]

@@ -15,7 +15,12 @@ _SAME = 1e-12  # squared distance below which two items are copies, relative to 
 _SAME_TARGETS = 1e-6  # the same of targets, a distance relative to their range
 _GAP = 3.0  # distances within groups of repeats are smaller than those between by this factor
 _MIN_GROUPS, _MIN_SHARE, _MAX_MEAN_SIZE = 5, 0.5, 20  # groups, rows in groups, and mean size of a group, of repeats
+_MIN_ITEMS, _MIN_REPEATED = 20, 0.05  # of equal rows: items, and share of the rows that repeat one
 _MAX_WITHIN_VARIANCE = 0.5  # variance of the targets within groups of repeats, relative to that of all
+
+_TOO_SMALL = (
+    "Leave-one-out errors and prediction sets are then too small for new items: pass groups=, one label for each item"
+)
 
 
 def same_items(K: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
@@ -97,8 +102,16 @@ def repeats(K: Tensor, targets: Tensor) -> np.ndarray | None:
 
 
 def warn_of_repeats(K: Tensor, targets: Tensor, numbers: np.ndarray) -> None:
-    """Warn if different items (without copies, which have one number) look like repeats of measurements."""
+    """Warn if rows (without copies, which have one number) are, or look like, repeats of measurements."""
     first = torch.from_numpy(np.unique(numbers)).to(K.device)
+    items = len(np.unique(copies([K[first][:, first]])))
+    if items >= _MIN_ITEMS and (repeated := len(first) - items) >= _MIN_REPEATED * len(first):
+        warn(
+            f"{repeated} of {len(first)} different rows have the item of an earlier row, and another target. "
+            f"{_TOO_SMALL}, or cv='items' to OperatorKernelRegressorCV",
+            RepeatWarning,
+        )
+        return
     groups = repeats(K[first][:, first], targets[first]) if len(first) > _MIN_GROUPS else None
     if groups is None:
         return
@@ -106,8 +119,7 @@ def warn_of_repeats(K: Tensor, targets: Tensor, numbers: np.ndarray) -> None:
     many = sizes[sizes > 1]
     warn(
         f"{many.sum()} of {len(first)} different rows look like repeats of {len(many)} items: they are nearer to each "
-        f"other than to all other rows by a factor of {_GAP:.0f}, with similar targets. Leave-one-out "
-        "errors and prediction sets are then too small for new items: pass groups=, one label for each item",
+        f"other than to all other rows by a factor of {_GAP:.0f}, with similar targets. {_TOO_SMALL}",
         RepeatWarning,
     )
 

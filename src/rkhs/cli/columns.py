@@ -18,7 +18,7 @@ from rkhs.cli.rows import (
     PER_MILLION_WORDS,
     pandas_call,
     row_labels,
-    short_labels,
+    short_labels as short_labels,
     with_clock,
     written,
 )
@@ -415,7 +415,7 @@ def _matrix_note(data: Dataset) -> str:
         return note and f"note: {note}"
     if (np.diag(X) == 0.0).all() and (X >= 0.0).all():
         return (
-            "note: the table is symmetric with zeros on the diagonal, as distances D are: write np.exp(-D**2 / "
-            "np.median(D)**2) to a file, and read that by --gram"
+            "note: the table is symmetric with zeros on the diagonal, as distances between items are: --gram reads "
+            "them as such"
         )
     return "note: the table is symmetric, as a Gram matrix is: read kernel values of pairs of items by --gram"

@@ -178,6 +178,8 @@ def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.Kernel
         yield known
         return
     options = changed(_of_two(args, args.new), drop_columns=None)
+    if known.distance_scale is not None:
+        model.reader_ = replace(model.reader_, distance_scale=known.distance_scale)
     try:
         yield from parts_for_model(options, args.new, model, input_notes(known, args))
     except LackingColumns as error:
@@ -384,6 +386,8 @@ def _in_training_order(
 ) -> Dataset:
     """Columns in the order of those of the fit, where both files name these."""
     found: Sequence[str] | None = data.column_names
+    if names is not None and found is None and what != _OF_FIT:
+        warn(Note(f"{path}: its columns have no names, and are taken in the order of the items of the fit"))
     if names is None or found is None:
         return data
     if len(set(names)) < len(names):

@@ -14,12 +14,11 @@ import numpy as np
 from rkhs import estimators, plots, reports
 from rkhs._core.errors import InputError, warn
 from rkhs.cli.build import build_estimator
-from rkhs.cli.columns import column_sentences
+from rkhs.cli.columns import column_sentences, short_labels
 from rkhs.cli.fit import FIT
 from rkhs.cli.inputs import user_errors
 from rkhs.cli.options import INPUT, changed
 from rkhs.cli.outputs import PICTURES, Outputs
-from rkhs.cli.rows import short_labels
 from rkhs.cli.targets import read_with_values
 from rkhs.reports.wording import count_word, loss_words
 
@@ -96,7 +95,6 @@ def _draw(args: argparse.Namespace, model: estimators.KernelEstimator, data: Dat
 
 
 def _estimator(args: argparse.Namespace) -> str:
-    """The class that a method, or the user, names."""
     methods = {"neighbors": "KernelMap", "autoencoder": "KernelAutoencoder"}
     if args.method is not None and args.estimator is not None:
         raise InputError("--method and --estimator both name the model; leave one out")
@@ -106,7 +104,6 @@ def _estimator(args: argparse.Namespace) -> str:
 
 
 def _outside(model: estimators.KernelEstimator, data: Dataset) -> list[str]:
-    """Which rows lie far outside the others, and are drawn at the edge."""
     from rkhs.plots.codes import within_view
 
     labels = short_labels(data) if data.row_names else [f"row {number}" for number in data.row_numbers]
@@ -115,19 +112,21 @@ def _outside(model: estimators.KernelEstimator, data: Dataset) -> list[str]:
 
 
 def _loss_sentence(model: estimators.KernelEstimator) -> list[str]:
-    """What a map loses of new rows, in a sentence, where it is known."""
     recall, lost = getattr(model, "recall_", None), getattr(model, "held_out_error_", None)
     count = min(10, len(model.codes_) - 1)
-    few = "one neighbour" if count == 1 else f"{count_word(count)} neighbours"
+    few = f"{count_word(count)} neighbour{'s' * (count > 1)}"
     kept = [] if recall is None else [f"of {few} of a new row the map keeps {count * recall:.1f}"]
     rebuilt = [] if lost is None else [f"rebuilt from the map, {loss_words('rows', lost)}"]
     return ["; ".join([*kept, *rebuilt])][: len(kept + rebuilt)]
 
 
 def _title(model: estimators.KernelEstimator, data: Dataset) -> str:
-    """The file, its rows, and what the map loses."""
-    lines = (fill(text[:1].upper() + text[1:], 60) for text in _loss_sentence(model))
-    return "\n".join([f"{Path(data.source).name}: {data.n_samples} rows", *lines])
+    return "\n".join(
+        [
+            f"{Path(data.source).name}: {data.n_samples} rows",
+            *(fill(text[:1].upper() + text[1:], 60) for text in _loss_sentence(model)),
+        ]
+    )
 
 
 def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, Any]:
@@ -135,9 +134,8 @@ def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, A
 
     if values is None:
         return {}
-    name = args.color if isinstance(args.color, str) else None
     if not is_class(values):
-        return {"values": values, "value_name": name}
+        return {"values": values, "value_name": args.color if isinstance(args.color, str) else None}
     values = np.array([class_name(value) for value in values.tolist()], dtype=object)
     n_classes = len(set(values.tolist()) - {""})
     if n_classes > _MOST_CLASSES:

@@ -60,7 +60,7 @@ reading the input:
 --encoding NAME  encoding of a text file, such as cp1252 (default utf-8)
 --decimal CHAR  decimal mark of a text file (default: look)
 --thousands CHAR  character between thousands, as in 1,234 (default: such cells are refused)
---comment CHAR  what begins lines of comments in a text file (default: #, %% and // above the table)
+--comment CHAR  one character that begins lines of comments in a text file (default: #, %% and // above the table)
 --skip-rows N  rows above the table in a text file (default: look)
 --records CODE  read the rows whose first cell this is, of a text file with several kinds of rows
 --transpose  rows of the file are columns of the table, as genes in rows; its columns are the items. With arrays of

@@ -15,18 +15,23 @@ from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
 from rkhs.cli.columns import column_sentences, warn_of_series
 from rkhs.cli.inputs import changed, quiet, user_errors
+from rkhs.cli.options import as_command, mended
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels
 from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
 from rkhs.cli.targets import (
+    MOST_NAMED,
     dropped_positions,
     identifiers,
     logarithm,
     read_with_numbers,
+    robustly,
     values_of_column,
     without_named,
 )
+from rkhs.data.columns import ON_BOTH_SIDES, repeats_items
+from rkhs.reports.answers import LEAST_R2, answer_in_columns
 from rkhs.reports.held_out import (
     OUTLIER_FACTOR,
     decisive_notes,
@@ -44,7 +49,6 @@ if TYPE_CHECKING:
 
 _FOLDS = 5
 _SPANS, _RISING = 0.7, 0.3  # decades of a target, and rank correlation of its errors with it, of a logarithm
-_MOST_NAMED = 10
 _LOWER = 0.5  # of the squared error, from which targets of a kernel without a constant are not centred
 _LITTLE = 0.1  # R^2 of a fit that explains nothing
 _OFTEN, _SKEWED = 0.05, 1.1  # share of rows; mean over median
@@ -82,7 +86,7 @@ def fit_regressor(args: argparse.Namespace) -> None:
     known = {"columns": names, "places left out": dropped_positions(args, data)}
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
     write_model(args.output, model.estimator_, data, args, predict=known)
-    without = without_named(args, data, found.rows) if 0 < len(found.rows) <= _MOST_NAMED else ""
+    without = without_named(args, data, found.rows) if found.rows else ""
     first, *lines = _summary(facts, named_rows(data), without)
     lines = [first, *([f"kernel: {choice}"] if choice else []), *lines]
     print_result(args, facts, [*lines, *of_columns, f"model: {args.output}"])
@@ -124,6 +128,8 @@ def _may_lack_constant(args: argparse.Namespace, data: Dataset) -> bool:
 
 def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> estimators.OperatorKernelRegressorCV:
     alike: dict[str, Any] = {"criterion": "norm", "cv": min(_FOLDS, data.n_samples)} if args.loss == "auto" else {}
+    if args.groups is None and repeats_items(data.kind, data.X):
+        alike = {"cv": "items"} | alike
     if (kernel := getattr(args, "chosen", None)) is not None:
         alike |= {"kernel": kernel}
     return build_estimator(args, data, estimators.OperatorKernelRegressorCV, {"loss": loss, **alike})
@@ -137,7 +143,7 @@ def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset, Y: n
     machine = model.model_
     residuals = np.zeros(len(Y))
     if machine.leaves_out and data.kind != "gram":
-        left = machine.calibrated()
+        left = machine.calibrated().in_groups(model.groups_)
         return _far(row_norms(machine.in_units(left.residuals)) if len(left.representatives) > 2 else residuals)
     alike = model._copies(data.items)
     if len(np.unique(alike)) < 3:  # the others would be of one kind
@@ -192,16 +198,19 @@ def _facts(
     found: _Suspicious,
 ) -> dict[str, Any]:
 
-    fitted = Y[found.fitted]
+    fitted, together = Y[found.fitted], model.groups_ if args.groups is None else None
     names_of_rows = row_labels(data)
     rows = _named(args, data, found)
     nested = None if found.robust is not None else model.nested_residuals(data.items, Y)
     errors = held_out_errors(model, fitted, nested)
     ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
     plain = found.robust is None and "R^2" in errors
-    ends = (ends or decisive_notes(found.residuals, names_of_rows) * plain) + _little(errors)
+    ends = (ends or decisive_notes(found.residuals, names_of_rows, robustly(args, data)) * plain) + _little(errors)
+    if errors.get("R^2", 0.0) > LEAST_R2:
+        ends = _answers(args, data, names, Y) or ends
     if not ends or errors.get("R^2", 0.0) > _LITTLE:
-        ends += _ends(args, model, fitted, names, found)
+        command = "\n\n  rkhs " in "".join(ends)  # one is enough, and rows that it leaves out do not advise a logarithm
+        ends += [text for text in _ends(args, model, fitted, names, found) if not command or "--log10" not in text]
     return {
         "class": "OperatorKernelRegressor",
         "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
@@ -216,6 +225,7 @@ def _facts(
         "folds": model.cv_errors_.shape[-1],
         "nested": nested is not None,
         "groups": args.groups,
+        "rows of earlier items": 0 if together is None else len(together) - len(np.unique(together)),
         "suspicious rows": rows,
         "suspicious above": f"{found.times:.3g} times the median",
         "rows left out": len(Y) - len(fitted),
@@ -224,10 +234,29 @@ def _facts(
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {
             "scaled": model.columns == "scaled",
-            "notes": column_sentences(model, keep_rows(data, np.isin(np.arange(len(Y)), found.fitted), LEFT_OUT)),
+            "notes": _notes(model, keep_rows(data, np.isin(np.arange(len(Y)), found.fitted), LEFT_OUT)),
         },
         "model": args.output,
     }
+
+
+def _answers(args: argparse.Namespace, data: Dataset, names: list[str], Y: np.ndarray) -> list[str]:
+    """What is said of columns that contain the numbers to predict, and the command without them."""
+    if len(names) > 1 or data.kind not in ("vectors", "table") or data.column_names is None or args.targets:
+        return []
+    y = 10.0 ** Y[:, 0] if args.log10 else Y[:, 0]
+    what, columns = answer_in_columns(data.X, data.column_names, y, str(args.predict))
+    others = [name for name in data.column_names if name not in columns]
+    without = {"drop_columns": columns} if args.columns is None else {"columns": others}
+    return [f"{what}, this command fits without:{as_command(mended(args, without).words)}\n"] * bool(what)
+
+
+def _notes(model: estimators.OperatorKernelRegressorCV, data: Dataset) -> list[str]:
+    """What is to know of the columns; copies do no harm to errors where they are left out together."""
+    notes = column_sentences(model, data)
+    if model.groups_ is not None:
+        return [note for note in notes if ON_BOTH_SIDES not in note]
+    return [note.replace(ON_BOTH_SIDES, "they are left out together") for note in notes]
 
 
 def _little(errors: dict[str, Any]) -> list[str]:
@@ -248,15 +277,17 @@ def _ends(
     has_ends = model.model_.leaves_out and model.model_.map.kept is not None
     if not has_ends:
         yield "rkhs predict writes no low and high ends with this model: they need the squared loss, and no --gram"
+    usual = np.isin(found.fitted, found.rows, invert=True)
+    y, residuals = Y[usual, 0], found.residuals[found.fitted[usual]]
     if len(names) == 1 and (Y > 0.0).all():
-        below = float((Y[:, 0] < np.quantile(found.residuals[found.fitted], 0.9)).mean())
-        skewed = Y.mean() > _SKEWED * np.median(Y) and not logarithm_note(names[0], Y[:, 0])
+        below = float((y < np.quantile(residuals, 0.9)).mean())
+        skewed = y.mean() > _SKEWED * np.median(y) and not logarithm_note(names[0], Y[:, 0])
         if has_ends and below > _OFTEN and skewed:
             yield (
                 f"{names[0]} is positive and skewed: the low ends of its intervals are negative for about {below:.0%} "
                 f"of rows; to avoid that, {logarithm(args)}"
             )
-        elif rising := _rising_errors(names[0], Y[:, 0], found.residuals[found.fitted]):
+        elif rising := _rising_errors(names[0], y, residuals):
             yield f"{rising}: {logarithm(args)}"
 
 
@@ -277,7 +308,7 @@ def _of_deviations(model: estimators.OperatorKernelRegressorCV) -> Iterator[str]
     machine = model.model_
     if not machine.leaves_out or machine.map.kept is None:
         return
-    left = machine.calibrated()
+    left = machine.calibrated().in_groups(model.groups_)
     variances, errors = (
         1.0 / left.precision - left.ridges[left.group_of_row],
         row_norms(machine.in_units(left.residuals)),
@@ -295,10 +326,11 @@ def _summary(facts: dict[str, Any], counted: str, without: str) -> list[str]:
     linear = facts["rows where the loss is linear"]
     kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
     gaps = f"; {unknown} row{'' if unknown == 1 else 's'} without a value: left out" if unknown else ""
-    folds = f"{facts['folds']} folds" if facts["folds"] <= _FOLDS else f"each of {facts['folds']} left out in turn"
-    folds += ", settings chosen without it" * facts["nested"]
+    each = f"each of {facts['folds']}{' items' * (facts['rows of earlier items'] > 0)} left out in turn"
+    folds = f"{facts['folds']} folds" if facts["folds"] <= _FOLDS else each
     if facts["groups"] is not None:
         folds = f"each of {facts['folds']} groups of {facts['groups']} left out in turn"
+    folds += ", settings chosen without it" * facts["nested"]
     explained = f", R^2 {facts['R^2']:.3f}" if "R^2" in facts else ""
     centred = "" if facts["center"] else ", center False"
     lines = [
@@ -310,16 +342,26 @@ def _summary(facts: dict[str, Any], counted: str, without: str) -> list[str]:
         f"{readable(facts['error of the mean'])}",
     ]
     lines += [*gap_sentence(facts["duality gap"], facts["objective"]), *facts["ends"]]
-    if facts["groups"] is not None:
-        lines.append(
-            f"intervals that rkhs predict writes hold for rows of these groups; for another {facts['groups']} they can "
-            "be too narrow"
-        )
+    lines += _left_out_together(facts)
     lines += _suspicious_rows(facts, counted, without * ("\n\n  rkhs " not in "".join(lines)))
     if linear:
-        named = f": {', '.join(linear)}{counted}" if len(linear) <= _MOST_NAMED else ""
+        named = f": {', '.join(linear)}{counted}" if len(linear) <= MOST_NAMED else ""
         lines.append(f"{len(linear)} of {facts['input']['items']} rows are in the linear part of the loss{named}")
     return lines
+
+
+def _left_out_together(facts: dict[str, Any]) -> Iterator[str]:
+    """What the error and the intervals are for, where rows were left out together."""
+    if facts["groups"] is not None:
+        yield (
+            f"the error, suspicious rows and intervals that rkhs predict writes are for another {facts['groups']}; for "
+            "rows of the same they are too large"
+        )
+    if repeated := facts["rows of earlier items"]:
+        yield (
+            f"equal items: {repeated} of {facts['input']['items']} rows repeat the item of an earlier row with another "
+            "value; all rows of an item were left out together, for errors, intervals and suspicious rows of new items"
+        )
 
 
 def _named(args: argparse.Namespace, data: Dataset, found: _Suspicious) -> list[dict[str, Any]]:
@@ -339,8 +381,8 @@ def _suspicious_rows(facts: dict[str, Any], counted: str, without: str) -> Itera
     if not rows:
         yield f"suspicious rows: none has a held-out residual above {limit}"
         return
-    called = [(readable(row["residual"], 3), row.get("identifier"), row["row"]) for row in rows[:_MOST_NAMED]]
+    called = [(readable(row["residual"], 3), row.get("identifier"), row["row"]) for row in rows[:MOST_NAMED]]
     listed = ", ".join(f"{row} ({', '.join(filter(None, [size, name]))})" for size, name, row in called)
-    more = f" and {len(rows) - _MOST_NAMED} more (all with --json)" if len(rows) > _MOST_NAMED else ""
+    more = f" and {len(rows) - MOST_NAMED} more (all with --json)" if len(rows) > MOST_NAMED else ""
     stay = "" if facts["robust"] is None else ", which stay in the fit: look at them"
     yield f"suspicious rows{stay}, held-out residual above {limit}: {listed}{more}{counted}{without}"

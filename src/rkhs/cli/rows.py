@@ -22,8 +22,15 @@ from rkhs.cli.corrections import quiet
 from rkhs.cli.frames import pandas_call as pandas_call, written as written
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers, column_remarks, unlike_columns
-from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_rows as keep_rows, listed, titles_of
-from rkhs.data.formats import is_table
+from rkhs.data.dataset import (
+    LEFT_OUT as LEFT_OUT,
+    Dataset,
+    column_label,
+    is_table,
+    keep_rows as keep_rows,
+    listed,
+    titles_of,
+)
 from rkhs.data.known_columns import short_names, times_of_rows
 from rkhs.data.series_files import AXES_NOTE
 from rkhs.data.text import Doubtful, Mendable, Note

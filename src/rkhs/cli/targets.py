@@ -25,7 +25,7 @@ from rkhs.cli.inputs import (
     with_words_as_gaps,
 )
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import advised, as_command, changed, mended, with_advice
+from rkhs.cli.options import advised, as_command as as_command, changed, mended, with_advice
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, listed, names_like, titles_of as titles_of_data
@@ -40,6 +40,7 @@ from rkhs.data.known_columns import (
 from rkhs.data.tables import typed
 from rkhs.data.text import MIXED, FewWords, Mendable, MixedCells, Note, are_amounts, is_id_name
 
+MOST_NAMED = 10  # rows in a line
 _KINDS_WITH_CLASSES = ("series", "graphs")
 
 
@@ -332,19 +333,25 @@ def _all_different(args: argparse.Namespace, title: str, data: Dataset) -> list[
     return []
 
 
+def robustly(args: argparse.Namespace, data: Dataset) -> str:
+    """The command that leaves rows out by ``--robust``, where this goes with the other flags."""
+    command = as_command(with_advice(args, {"robust": True}))
+    alone = args.groups is None and args.loss != "auto" and data.kind not in ("curves", "gram") and not args.robust
+    return f"this command leaves out those that change the fit:{command}\n" * alone
+
+
 def without_named(args: argparse.Namespace, data: Dataset, rows: list[int]) -> str:
-    """Print the command that leaves suspicious rows out, by name or number, or by ``--robust`` where names cannot."""
+    """Print the command that leaves few suspicious rows out, by name or number, or else by ``--robust``."""
     places = [*map(str, data.row_names or data.row_numbers)]
     named = [places[i] for i in rows]
     if args.robust:
         return ""
-    if "," not in "".join(named) and sum(map(places.count, named)) == len(named):
+    if len(rows) <= MOST_NAMED and "," not in "".join(named) and sum(map(places.count, named)) == len(named):
         out = [*filter(None, [args.leave_out]), *named]
         command = as_command(advised(args.words, {"leave_out": out}))
         return f"; if they are wrong, this command leaves them out:{command}\n"
-    command = as_command(advised(args.words, {"robust": True}))
-    alone = args.groups is None and args.loss != "auto" and data.kind != "curves"
-    return f"; this command leaves out those that change the fit:{command}\n" * alone
+    command = robustly(args, data)
+    return f"; if they are wrong, {command}" if command else ""
 
 
 def values_of_column(args: argparse.Namespace, name: str | int, flag: str, data: Dataset) -> np.ndarray:

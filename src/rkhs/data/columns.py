@@ -270,6 +270,8 @@ def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
 
 COPIES = ("row is a copy of an earlier one", "rows are copies of earlier ones")
 TWINS = ("molecule has the fingerprint of an earlier one", "molecules have the fingerprint of an earlier one")
+_MEASURED, _MEASURED_SHARE = 20, 0.1  # different values of a measured column, and as a share of the rows
+ON_BOTH_SIDES = "copies on both sides of a split make errors look too small"
 _OF_TWINS = "a map or model of fingerprints takes them for copies"
 
 
@@ -279,8 +281,16 @@ def row_copies(X: np.ndarray, wording: tuple[str, str] = COPIES, *, least: float
     copies = len(X) - len({tuple(row) if isinstance(row, list) else row for row in cells})
     if copies < max(1.0, least * len(X)):
         return ""
-    harm = _OF_TWINS if wording is TWINS else "copies on both sides of a split make errors look too small"
+    harm = _OF_TWINS if wording is TWINS else ON_BOTH_SIDES
     return f"{many(copies, *wording)}: {harm}."
+
+
+def repeats_items(kind: str, X: np.ndarray | None) -> bool:
+    """Whether equal items are one item measured again, not a combination of a few values that new rows have too."""
+    if kind not in ("vectors", "table") or X is None:
+        return True
+    numbers = as_numbers(X) if X.dtype == object else X
+    return max(len(np.unique(column)) for column in numbers.T) >= max(_MEASURED, _MEASURED_SHARE * len(X))
 
 
 def _counts(X: np.ndarray, names: Sequence[str]) -> list[Remark]:

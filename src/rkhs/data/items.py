@@ -17,10 +17,9 @@ from rkhs.data.dataset import NOTHING_KNOWN, Dataset, RowNames, existing_path, k
 from rkhs.data.fasta import as_dna, note_of_masked, read_fasta
 from rkhs.data.formats import FASTA, KINDS, SPECTRA, TABLES, advice, extension_of, is_table, refuse_sparse_lines
 from rkhs.data.graph_files import GRAPH_EXTENSIONS, read_graphs
-from rkhs.data.layout import LAYOUT
 from rkhs.data.series_files import SERIES_OPTIONS, read_series
 from rkhs.data.spectra_files import read_spectra
-from rkhs.data.table_reader import EXTENSIONS, Options, column_list, open_columns, read_table, text_column
+from rkhs.data.table_reader import EXTENSIONS, LAYOUT, Options, column_list, open_columns, read_table, text_column
 from rkhs.data.text import number_in
 
 _GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}

@@ -28,7 +28,6 @@ from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.losses import EpsilonHuberLoss, as_loss
 from rkhs.models import CandidateSets, MachineModel
 from rkhs.models.conformal import Setting, chosen_members
-from rkhs.models.left_out_groups import LeftOutGroups
 from rkhs.outputs import RKHS
 from rkhs.selection.conformal_candidates import check_places_of, label_limit, likely_candidates
 from rkhs.spaces.features.base import check_items_stored
@@ -372,18 +371,13 @@ class InputOutputKernelRegressor(KernelMachine):
             self.output_.squared_distances,
         )
 
-        groups = None if self.groups_ is None else LeftOutGroups.of(machine.calibration, self.groups_)
-
         def members(settings: list[Setting]) -> np.ndarray:
             inside = np.empty(len(settings[0][1].values), dtype=object)
             for row in range(len(inside)):
                 K, diagonal = (part.to(settings[0][1].values) for part in next(kernels))
                 squares = [distances(new.values[row : row + 1], K, diagonal, paired=False)[0] for _, new in settings]
                 E = self.output_.encode(K)
-                if groups is None:
-                    inside[row] = chosen_members(settings, row, E, squares, coverage)
-                else:
-                    inside[row] = groups.contains(settings[0][1], row, E, squares[0], coverage)
+                inside[row] = chosen_members(settings, row, E, squares, coverage)
             return inside
 
         if machine.exact:
@@ -399,7 +393,7 @@ class InputOutputKernelRegressor(KernelMachine):
         residuals = self._label_scores(found.calibration.residuals) - offset
         limit = label_limit(Y - residuals, Y, coverage)
         members = list(found.each(lambda new: self._label_scores(new.values)) >= limit)
-        return CandidateSets(coverage, "about", members, scope=self._scope)
+        return CandidateSets(coverage, "about", members)
 
     def _label_scores(self, U: Tensor) -> np.ndarray:
         """Predicted label vectors (m, q) at coordinates."""

@@ -71,10 +71,12 @@ class OperatorKernelRegressorCV(VectorRegressor):
         Bandwidths of the kernel, which must have one. ``"auto"``: ``"0.25*median"``, a Gaussian
         twice as wide, and ``"median"`` for one kernel whose ``gamma`` is ``"median"``; else as None. None: the kernel
         as it is.
-    cv : "auto", int, splitter or iterable, default="auto"
+    cv : "auto", "items", int, splitter or iterable, default="auto"
         ``"auto"``: every row, with its copies, is left out in turn, in closed form, with the squared loss, one kernel,
-        targets without gaps, and an operator that is None or a matrix; else 5. A number means that many folds of
-        shuffled rows. Others as in scikit-learn.
+        targets without gaps, and an operator that is None or a matrix; else 5. Copies are equal items of equal
+        targets. ``"items"`` leaves out all rows of an item, such as the measurements of a molecule, whatever their
+        targets, as ``fit(groups=)`` does: for errors and sets of new items. A number means that many folds of shuffled
+        rows. Others as in scikit-learn.
     random_state : int, RandomState or None, default=0
         Seed of the shuffling.
     criterion : {"auto", "squared", "norm"}, default="auto"
@@ -141,7 +143,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
     epsilons: Sequence[float] | None = None
     kappas: Sequence[float] | None = None
     gammas: Sequence[float | str] | Literal["auto"] | None = "auto"
-    cv: Literal["auto"] | int | Iterable[tuple[np.ndarray, np.ndarray]] | BaseCrossValidator = "auto"
+    cv: Literal["auto", "items"] | int | Iterable[tuple[np.ndarray, np.ndarray]] | BaseCrossValidator = "auto"
     random_state: Seed = 0
     criterion: Literal["auto", "squared", "norm"] = "auto"
     columns: Columns = "raw"
@@ -178,6 +180,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
         grids, training, closed = self._open(X, y, sample_weight)
         weights, (gammas, given) = grids[0].weights, self._kernels()
         together = self._read_groups(groups, training, grids[0].kernel, closed=closed)
+        if closed and together is None and self._by_items:
+            together = self._repeated_items(grids, training.targets)
         mean = self._compare(grids, training, None if closed else y, together)
         g, r, j = map(int, np.unravel_index(int(np.argmin(mean)), mean.shape))
         self.reg_, self.gamma_, self._chosen_kernel = float(self.regs_[g, r]), gammas[g], given[g]
@@ -211,25 +215,42 @@ class OperatorKernelRegressorCV(VectorRegressor):
         self.regs_ = np.array([grid.regs for grid in grids])
         return grids, training, self._leaves_out(kernels[0], loss, weights, gaps=gaps)
 
-    def nested_residuals(self, X: Any, y: Any) -> np.ndarray | None:
-        """Residuals (n, q) of left-out rows, by settings that a tenth of the rows, theirs, did not choose.
+    @property
+    def _by_items(self) -> bool:
+        """Whether all rows of an item are left out together."""
+        return isinstance(self.cv, str) and self.cv == "items"
 
-        None where rows are many, in groups, or not left out in closed form. No kernel value is computed for a part.
+    def _repeated_items(self, grids: list[MachineGrid], targets: Tensor) -> np.ndarray | None:
+        """Number the item (n,) of each row where some of at least three have rows of several targets."""
+        grams = [K for grid in grids for K in grid.grams]
+        numbers = copies(grams)
+        if not 2 < len(np.unique(numbers)) < len(np.unique(copies(grams, targets))):
+            return None
+        self.groups_ = numbers
+        return numbers
+
+    def nested_residuals(self, X: Any, y: Any) -> np.ndarray | None:
+        """Residuals (n, q) of left-out rows, or groups, by settings that a tenth of these, with theirs, did not choose.
+
+        None where rows are many, or not left out in closed form. No kernel value is computed for a part.
         """
         twin = self._twin()
         grids, training, closed = twin._open(X, y, None)
-        if not closed or self.groups_ is not None or len(training) > FEW_ROWS:
+        if not closed or len(training) > FEW_ROWS:
             return None
         alike = copies([K for grid in grids for K in grid.grams], training.targets)
         rows, place, w = merged_copies(alike, grids[0].weights)
-        residuals = torch.cat([torch.stack([*grid.left_out_residuals(rows, w)]) for grid in grids])
-        found, order = torch.empty_like(residuals[0]), np.random.default_rng(0).permutation(len(rows))
-        for part in np.array_split(order, min(_PARTS, len(rows))):
-            rest = torch.as_tensor(np.setdiff1d(order, part))
-            if len(rest) < 2:
+        together = np.arange(len(training)) if self.groups_ is None else self.groups_
+        number = merged_copies(together[rows.cpu().numpy()], w)[1]
+        residuals = torch.cat([torch.stack([*grid.left_out_residuals(rows, w, number)]) for grid in grids])
+        found, order = torch.empty_like(residuals[0]), np.random.default_rng(0).permutation(int(number.max()) + 1)
+        for part in np.array_split(order, min(_PARTS, len(order))):
+            if len(order) < len(part) + 2:
                 return None
-            errors = torch.cat([grid.left_out_errors(rows[rest], w[rest])[:, 0] @ w[rest] for grid in grids])
-            found[part] = residuals[int(errors.argmin()), part]
+            rest = torch.isin(number, torch.as_tensor(part).to(number), invert=True)
+            _, left, mass = merged_copies(number[rest].cpu().numpy(), w[rest])
+            errors = torch.cat([grid.left_out_errors(rows[rest], w[rest], left)[:, 0] @ mass for grid in grids])
+            found[~rest] = residuals[int(errors.argmin()), ~rest]
         return found[place].cpu().numpy()
 
     def _compared_alone(
@@ -266,7 +287,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
 
     def _leaves_out(self, kernel: OperatorKernel, loss: Loss, weights: Tensor, *, gaps: bool) -> bool:
         """Whether every row is left out in turn: errors in closed form, so that there are no folds to draw."""
-        asked = isinstance(self.cv, str) and self.cv == "auto"
+        asked = isinstance(self.cv, str) and self.cv in ("auto", "items")
         closed = isinstance(loss, Squared) and not gaps and len(kernel.pairs) == 1
         return asked and closed and not isinstance(kernel.pairs[0].operator, str) and int((weights > 0.0).sum()) > 1
 
@@ -275,8 +296,9 @@ class OperatorKernelRegressorCV(VectorRegressor):
         weights = grids[0].weights
         alike = None
         if together is None:
-            alike = copies([K for grid in grids for K in grid.grams], training.targets)
-            if isinstance(self.cv, (str, int)):
+            targets = None if self._by_items and y is not None else training.targets
+            alike = copies([K for grid in grids for K in grid.grams], targets)
+            if isinstance(self.cv, (str, int)) and not self._by_items:
                 warn_of_repeats(grids[0].grams[0], training.targets, alike)
         if y is None:
             first, _, w = merged_copies(alike, weights)
@@ -297,7 +319,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
 
     def _folds(self, y: Any, weights: Tensor, alike: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
         different = len(weights) if alike is None else len(np.unique(alike))
-        asked = min(FOLDS, different) if isinstance(self.cv, str) and self.cv == "auto" else self.cv
+        asked = min(FOLDS, different) if isinstance(self.cv, str) and self.cv in ("auto", "items") else self.cv
         folds = check_folds(asked, len(weights), None if y is None else as_numpy(y, "y"), self.random_state, alike)
         for number, (train, _) in enumerate(folds):
             if not bool((weights[torch.as_tensor(np.array(train))] > 0.0).any()):

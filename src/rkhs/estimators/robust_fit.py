@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
@@ -23,7 +24,8 @@ from sklearn.utils import _safe_indexing, get_tags
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, to_tensor
-from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.checks import check_choice, check_count, check_folds, check_number
+from rkhs._core.copies import copies
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, warn
 from rkhs._core.threads import within_limit
@@ -330,7 +332,9 @@ class RegressorRounds:
         if self.gram:
             self.model, self.X = clone(model).set_params(kernel="precomputed"), clone(model.kernel)(X)
         self.near = np.zeros(n, dtype=bool)  # no second look: in a fit, neighbouring bad rows hide each other
-        every = np.ones(n, dtype=bool)
+        every, self.item_of_row = np.ones(n, dtype=bool), np.arange(n)
+        if isinstance(model, OperatorKernelRegressorCV) and model._by_items:
+            self.item_of_row = _item_of_row(self.X, gram=self.gram)
         roots = np.sqrt(self.errors(self.fit(every)[0], every))
         self.distances = roots / max(float(np.quantile(roots, 0.75)), 1e-300)
 
@@ -347,12 +351,10 @@ class RegressorRounds:
 
     def errors(self, fitted: Any, kept: np.ndarray) -> np.ndarray:
         """Squared errors of all rows by machines that have not seen them, shape (n,)."""
-        from sklearn.model_selection import KFold
-
         errors, inside, outside = np.zeros(len(kept)), np.flatnonzero(kept), np.flatnonzero(~kept)
         chosen = fitted.estimator_ if isinstance(fitted, OperatorKernelRegressorCV) else self.model
         with warnings.catch_warnings(action="ignore"):  # the last fit warns
-            for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(inside):
+            for train, test in check_folds(FOLDS, len(inside), None, 0, self.item_of_row[inside]):
                 one = clone(chosen).fit(*self._rows(inside[train], inside[train]))
                 errors[inside[test]] = pair_errors(one, *self._rows(inside[test], inside[train]))
             if len(outside):
@@ -362,6 +364,16 @@ class RegressorRounds:
     def _rows(self, rows: np.ndarray, known: np.ndarray) -> tuple[Any, Any]:
         X = self.X[np.ix_(rows, known)] if self.gram else _safe_indexing(self.X, rows)
         return X, _safe_indexing(self.y, rows)
+
+
+def _item_of_row(X: Any, *, gram: bool) -> np.ndarray:
+    """Number the items of rows (n,) of an array, or of a Gram matrix; of others each row is an item."""
+    if gram:
+        return copies([torch.as_tensor(X)])
+    if getattr(X, "ndim", 0) != 2 or not isinstance(X, np.ndarray):
+        return np.arange(X.shape[0] if hasattr(X, "shape") else len(X))
+    _, first, place = np.unique([repr(row) for row in X.tolist()], return_index=True, return_inverse=True)
+    return first[place]
 
 
 def _has_one_gram(model: BaseEstimator, X: Any) -> bool:

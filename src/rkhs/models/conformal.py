@@ -18,13 +18,21 @@ settings, with the determinant D of the regularised Gram matrix of the n rows. E
 constant where the new row is left out, so that an output far off chooses the setting of the training rows. The set
 holds y if the exact set of the setting that y chooses holds it. By the likelihood of all n + 1 rows, outputs far off
 would choose settings that smooth or interpolate more: intervals of noise-free data were 23 to 91 times as wide.
+
+Rows of one group, as the spectra of a molecule, are left out together. With ``V = A_gg^-1`` of a group, the residuals
+of its rows are ``E = V (A U)_g``, and their predictive variances the diagonal of ``V``. The new row of weights b turns
+them into ``c - a t`` and ``d q`` with ``u = V b_g``, ``a = u / (d + b_g^T u)``, ``c = E - a b_g^T E`` and ``q = (V_ii -
+u a) / d``, so that ``||t||^2 q <= ||c - a t||^2`` is the condition of a row. With ``p = q - a^2`` it is that of a row
+alone: ``||t + b e||^2 <= ||e||^2 (A_ii d + b^2)`` with ``c`` for e, ``a / p`` for b and ``1 / (d p)`` for ``A_ii``. A
+row counts one over the size of its group, and ``floor(alpha (G + 1))`` of G groups are needed: Dunn, Wasserman and
+Ramdas (2023), section 2.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -69,8 +77,8 @@ class PredictionSets:
     guarantee : {"at least", "about"}
         "at least": proved for items exchangeable with the training items. "about": measured only, for boxes, settings
         that were chosen without the new row, and training rows with unequal numbers of copies.
-    scope : {"items", "items of known groups"}
-        The new items that the guarantee covers: after ``fit(groups=)`` only items of the training groups.
+    scope : "items"
+        The new items that the guarantee covers: after ``fit(groups=)`` items of new groups.
     center : ndarray of shape (m,) or (m, q)
         Centres of the sets: the predictions.
     lower, upper : ndarray of the shape of ``center``, or None
@@ -119,7 +127,7 @@ class CandidateSets:
     guarantee: str  # "at least" or "about", as in :class:`PredictionSets`
     members: list[np.ndarray]  # m arrays of bool: which candidates, or labels, are in each set
     probabilities: list[np.ndarray] | None = None  # m arrays: of the candidates; each sums to one
-    scope: str = "items"  # that the guarantee covers, as in :class:`PredictionSets`
+    scope: str = "items"  # as in :class:`PredictionSets`
 
     @classmethod
     def nearest(
@@ -174,6 +182,7 @@ class Calibration:
     ridges: Tensor  # (m,)
     dual_moments: Tensor  # (r, r): S
     log_determinant: float  # of the regularised Gram matrix and, where there is one, the intercept
+    groups: tuple[Tensor, Tensor] | None = None  # (m, m), (m, m): V; one for two rows of a group, else zero
 
     @classmethod
     def from_gram(cls, K: Tensor, U: Tensor, ridge: float, *, mean: bool) -> Calibration:
@@ -213,6 +222,22 @@ class Calibration:
             log_determinant=determinant,
         )
 
+    def in_groups(self, labels: np.ndarray | None) -> Calibration:
+        """Leave rows (n,) of equal labels out together."""
+        if labels is None:
+            return self
+        numbers = torch.from_numpy(labels)[self.representatives]
+        same = numbers[:, None] == numbers
+        V = torch.diag(1.0 / self.inverse.diagonal())
+        for rows in [one.nonzero()[:, 0] for one in same.unique(dim=0) if one.sum() > 1]:
+            V[rows[:, None], rows] = torch.linalg.inv(self.inverse[rows[:, None], rows])
+        return replace(self, groups=(V, same.to(V)))
+
+    @property
+    def _dual(self) -> Tensor:
+        """``A U``, shape (m, r)."""
+        return self.loo_residuals * self.inverse.diagonal()[:, None]
+
     @property
     def equal_copies(self) -> bool:
         """Whether all rows have equally many copies; then leaving copies out together keeps the guarantee."""
@@ -221,20 +246,28 @@ class Calibration:
 
     @property
     def precision(self) -> Tensor:
-        """``A_ii``, shape (n,)."""
-        return self.inverse.diagonal()[self.group_of_row]
+        """``A_ii``, of rows in groups ``1 / V_ii``: one over the predictive variance of each row, shape (n,)."""
+        diagonal = self.inverse.diagonal() if self.groups is None else 1.0 / self.groups[0].diagonal()
+        return diagonal[self.group_of_row]
 
     @property
     def residuals(self) -> Tensor:
-        """``e``, shape (n, r)."""
-        return self.loo_residuals[self.group_of_row]
+        """``e``, of rows in groups E, shape (n, r)."""
+        return (self.loo_residuals if self.groups is None else self.groups[0] @ self._dual)[self.group_of_row]
+
+    @property
+    def shares(self) -> Tensor:
+        """Weights (n,) of the rows in counts: one, of rows in groups one over the size of the group."""
+        if self.groups is None:
+            return self.inverse.new_ones(len(self.group_of_row))
+        return 1.0 / (self.groups[1] @ torch.bincount(self.group_of_row).double())[self.group_of_row]
 
     def new(self, K: Tensor, diagonal: Tensor) -> NewItems:
         """Predict new items from kernel values (m, n) with the training items and the diagonal ``k(x, x)`` (m,)."""
         K, diagonal = K.cpu().double()[:, self.representatives], diagonal.cpu().double()
         parts = K @ self.inverse
         variance = diagonal + (self.ridge + self.mean_variance) - (parts * K).sum(1) - 2.0 * (K @ self.mean_weights)
-        values = K @ (self.loo_residuals * self.inverse.diagonal()[:, None]) + self.intercept
+        values = K @ self._dual + self.intercept
         return NewItems(
             weights=(parts + self.mean_weights)[:, self.group_of_row],
             variance=variance.clamp_min(1e-12 * self.ridge),
@@ -244,23 +277,39 @@ class Calibration:
     def p_values(self, new: NewItems, counts: Tensor | None = None) -> np.ndarray:
         """Conformal p-values of new items, shape (m,): ``P(p <= alpha) <= alpha`` for exchangeable items."""
         # counts (n,): number of items that each row represents.
-        loo_variance, n = 1.0 / self.precision, len(self.group_of_row)
-        counts = loo_variance.new_full((n,), len(self.representatives) / n) if counts is None else counts
-        not_smaller = (new.variance[:, None] + new.weights**2 * loo_variance <= loo_variance * TIE).double()
-        return np.asarray(((1.0 + not_smaller @ counts) / (1.0 + counts.sum())).numpy())
+        if counts is None:
+            counts = self.shares * (1.0 if self.groups else len(self.representatives) / len(self.group_of_row))
+        (_, b, precision), d = self._with_new(new), new.variance[:, None]
+        q = 1.0 / (d * precision) + (b / (d * precision)) ** 2
+        not_smaller = d + b**2 / precision <= TIE / precision if self.groups is None else q * TIE >= 1.0
+        return np.asarray(((1.0 + not_smaller.double() @ counts) / (1.0 + counts.sum())).numpy())
 
     def min_rows(self, coverage: float) -> int:
-        """Number of rows whose score must be at least that of an output in the set."""
+        """Number of rows, or of groups, whose score must be at least that of an output in the set."""
+        if self.groups is not None:
+            return min_nonconforming_rows(coverage, round(float(self.shares.sum())))
         return min_nonconforming_rows(coverage, len(self.group_of_row), len(self.representatives))
+
+    def _with_new(self, new: NewItems) -> tuple[Tensor, Tensor, Tensor]:
+        """``e``, b and ``A_ii`` of the condition of each row: (m, n, r), (m, n) and (m, n); sizes m may be one."""
+        if self.groups is None:
+            return self.residuals[None], new.weights, self.precision[None]
+        (V, same), b, d = self.groups, new.weights[:, self.representatives], new.variance[:, None]
+        E, u = V @ self._dual, b @ V
+        a = u / (d + (b * u) @ same)
+        p = (V.diagonal() - u * a) / d - a**2
+        c = E - a[:, :, None] * (same @ (b[:, :, None] * E))
+        return c[:, self.group_of_row], (a / p)[:, self.group_of_row], (1.0 / (d * p))[:, self.group_of_row]
 
     def interval(self, new: NewItems, coverage: float) -> np.ndarray:
         """Ends (m, 2) of the smallest interval around the exact set of a scalar output, relative to the prediction."""
         min_rows = self.min_rows(coverage)
         if min_rows < 1:
             return np.array([[-np.inf, np.inf]]).repeat(len(new.weights), 0)
-        middle, radii = -new.weights * self.residuals[:, 0], self._radii(new)
-        lower, upper = (np.sort(part.numpy(), 1) for part in (middle - radii, middle + radii))
-        ends = _first_covered(lower, upper, min_rows), -_first_covered(-upper[:, ::-1], -lower[:, ::-1], min_rows)
+        e, b, radii = self._balls(new)
+        lower, upper = ((side * radii - b * e[..., 0]).numpy() for side in (-1.0, 1.0))
+        shares = self.shares.numpy()
+        ends = _first_covered(lower, upper, min_rows, shares), -_first_covered(-upper, -lower, min_rows, shares)
         return np.stack(ends, 1)
 
     def loo_likelihood_terms(self, new: NewItems) -> tuple[Tensor, Tensor, Tensor]:
@@ -280,20 +329,20 @@ class Calibration:
 
     def ball(self, new: NewItems, coverage: float) -> np.ndarray:
         """Radii (m,), in coordinates, of balls around the predictions that contain the exact sets."""
-        norms = torch.linalg.vector_norm(self.residuals, dim=1)
-        return _kth_largest(new.weights.abs() * norms + self._radii(new), self.min_rows(coverage))
+        e, b, radii = self._balls(new)
+        return self._largest(b.abs() * torch.linalg.vector_norm(e, dim=2) + radii, coverage)
 
     def ellipsoid(self, new: NewItems, coverage: float) -> np.ndarray:
         """Radii (m,) in the metric ``S^-1`` of ellipsoids that contain the exact sets of that metric."""
-        precision, b, d = self.precision, new.weights.abs(), new.variance[:, None]
-        dual = self.residuals * precision[:, None]
-        squared_norms = (dual * torch.linalg.solve(self.dual_moments, dual.mT).mT).sum(1)
+        (e, b, precision), d = self._with_new(new), new.variance[:, None]
+        b, dual = b.abs(), e * precision[..., None]
+        squared_norms = (dual * torch.linalg.solve(self.dual_moments, dual.mT).mT).sum(-1)
         # The largest squared norm in the ball of each row: on the axis of its residual, or off it.
         on_axis = squared_norms * ((b + (b * b + precision * d).sqrt()) / precision) ** 2
         off_axis = (d * squared_norms + b * b) / (precision - squared_norms).clamp_min(1e-12 * precision)
         farthest_off_axis = (d * squared_norms + 2.0 * b * b) * squared_norms >= precision * b * b
         reach = torch.where(farthest_off_axis & (len(self.dual_moments) > 1), off_axis, on_axis)
-        return _kth_largest(reach.sqrt(), self.min_rows(coverage))
+        return self._largest(reach.sqrt(), coverage)
 
     def box(self, residuals: np.ndarray, new: NewItems, coverage: float) -> np.ndarray:
         """Half widths (m, q) of boxes that contain all outputs jointly, from residuals (n, q) in output units."""
@@ -303,18 +352,18 @@ class Calibration:
         w = min(1.0, _PRIOR_ROWS / n)
         scales = np.sqrt((1.0 - w) * others + w * others.mean(1, keepdims=True))
         scores = (np.abs(residuals) / np.maximum(scales, 1e-300)).max(1) * np.sqrt(self.precision.numpy())
-        rank = n + 1 - self.min_rows(coverage)
-        q = np.inf if rank > n else np.sort(scores)[rank - 1]
+        q = self._largest(torch.from_numpy(scores[None]), coverage)[0]
         whole = squares.mean(0)
         scale = np.sqrt((1.0 - w) * whole + w * whole.mean())
         return np.asarray(q * scale * np.sqrt(new.variance.numpy())[:, None])
 
     def contains(self, new: NewItems, row: int, E: Tensor, squares: Tensor, coverage: float) -> np.ndarray:
         """Whether the exact set of a new item contains candidates of coordinates (c, r), squared distances (c,)."""
-        squared_norms = (self.residuals**2).sum(1)
-        moved = 2.0 * new.weights[row][:, None] * (self.residuals @ (E.double() - new.values[row]).mT)
-        inside = squares.double() + moved <= (squared_norms * self.precision * new.variance[row])[:, None] * TIE
-        return np.asarray((inside.sum(0) >= self.min_rows(coverage)).numpy())
+        one = replace(new, weights=new.weights[row : row + 1], variance=new.variance[row : row + 1])
+        e, b, precision = (part[0] for part in self._with_new(one))
+        moved = 2.0 * b[:, None] * (e @ (E.double() - new.values[row]).mT)
+        inside = squares.double() + moved <= ((e**2).sum(1) * precision * new.variance[row])[:, None] * TIE
+        return np.asarray((self.shares @ inside.double() >= self.min_rows(coverage) - 1e-9).numpy())
 
     def variances(self, residuals: np.ndarray, new: NewItems) -> np.ndarray:
         """Predictive variances (m, q): a multiple of the posterior variance plus noise, by leave-one-out likelihood.
@@ -335,27 +384,31 @@ class Calibration:
             variances[:, j] = noise[best] * (1.0 + _RATIOS[best] * posterior_variance / unit)
         return variances
 
-    def _radii(self, new: NewItems) -> Tensor:
-        """Radius of the ball of each row for each new item, shape (m, n)."""
-        norms = torch.linalg.vector_norm(self.residuals, dim=1)
-        return norms * (self.precision * new.variance[:, None] + new.weights**2).sqrt()
+    def _balls(self, new: NewItems) -> tuple[Tensor, Tensor, Tensor]:
+        """``e``, b and the radius of the ball of each row for each new item: (m, n, r), (m, n) and (m, n)."""
+        e, b, precision = self._with_new(new)
+        return e, b, torch.linalg.vector_norm(e, dim=2) * (precision * new.variance[:, None] + b**2).sqrt()
+
+    def _largest(self, reach: Tensor, coverage: float) -> np.ndarray:
+        """The largest reach (m, n) of each new item that rows of enough weight have; infinite if none is needed."""
+        needed = self.min_rows(coverage)
+        if needed < 1:
+            return np.full(len(reach), np.inf)
+        order = reach.argsort(dim=1, descending=True)
+        places = (self.shares[order].cumsum(1) < needed - 1e-9).sum(1, keepdim=True)
+        return np.asarray(reach.gather(1, order).gather(1, places)[:, 0].numpy())
 
 
-def _kth_largest(reach: Tensor, k: int) -> np.ndarray:
-    """The k-th largest reach (m, n) of each new item; infinite for ``k < 1``."""
-    m, n = reach.shape
-    if k < 1:
-        return np.full(m, np.inf)
-    return np.asarray(np.partition(reach.numpy(), n - k, axis=1)[:, n - k])
-
-
-def _first_covered(lower: np.ndarray, upper: np.ndarray, needed: int) -> np.ndarray:
-    """The smallest point per row that at least ``needed`` of its intervals contain; lower and upper ends are sorted."""
+def _first_covered(lower: np.ndarray, upper: np.ndarray, needed: int, shares: np.ndarray) -> np.ndarray:
+    """The smallest point per row that intervals (m, n) of weight ``needed`` contain, with weights (n,)."""
     # At the k-th lower end, k intervals have begun, and those have ended whose upper end lies below it.
     found = np.empty(len(lower))
-    for row, (begins, ends) in enumerate(zip(lower, upper, strict=True)):
-        inside = np.arange(1, len(begins) + 1) - np.searchsorted(ends, begins, side="left")
-        found[row] = begins[int(np.argmax(inside >= needed))]
+    for row, sides in enumerate(zip(lower, upper, strict=True)):
+        orders = [np.argsort(side, kind="stable") for side in sides]
+        begins, ends = (side[order] for side, order in zip(sides, orders, strict=True))
+        begun, ended = (shares[order].cumsum() for order in orders)
+        inside = begun - np.append(0.0, ended)[np.searchsorted(ends, begins, side="left")]
+        found[row] = begins[int(np.argmax(inside >= needed - 1e-9))]
     return found
 
 
@@ -383,6 +436,8 @@ def chosen_members(
     settings: Sequence[Setting], row: int, E: Tensor, squares: Sequence[Tensor], coverage: float
 ) -> np.ndarray:
     """Which candidates of coordinates (c, r) a set holds; ``squares``: squared distances (c,) to each prediction."""
+    if len(settings) == 1:
+        return settings[0][0].contains(settings[0][1], row, E, squares[0], coverage)
     errors, inside = [], []
     for (machine, new), near in zip(settings, squares, strict=True):
         constant, slope, curvature = (part[row][:, None] for part in machine.loo_likelihood_terms(new))

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MAX_CLASSES = 20
 _MISSING = "#BBBBBB"  # where a number or a label is missing
-_REACH = 1.0  # outliers lie this many 5-95 % ranges, of the wider axis, outside that range
-_FEW_FAR = 3  # outliers are moved to the edge if at most so many, or 1 % of the rows
+_REACH, _FEW_FAR = 1.0, 3  # 5-95 % ranges, of the wider axis, outside that range; outliers, or else 1 % of the rows
 _SHAPE = (4 / 3, 3.0)  # least and greatest width of a map over its height, where outliers are moved
 
 
@@ -150,7 +149,8 @@ class CodeMapDisplay(Display):
         self._points(ax)
         if self.new_codes is not None:
             ax.scatter(*self.new_codes.T, **_NEW)
-            _mark_new(ax)
+        if self.new_codes is not None or self.labels is not None:
+            _legend(ax, self.values is not None and self.labels is not None)
         if self.far:
             x, y = self.places[self.far].T
             ax.scatter(x, y, s=110, facecolors="none", edgecolors="#444444", linewidths=1.0)
@@ -174,7 +174,6 @@ class CodeMapDisplay(Display):
         return [*items, *(centres if len(centres) <= len(COLORS) else []), *spread]
 
     def _ends(self, names: Sequence[str]) -> list[tuple[str, np.ndarray, str]]:
-        """Texts of the rows of the smallest and the largest number."""
         values = np.zeros(0) if self.values is None else self.values
         rows = [int(find(values)) for find in (np.nanargmin, np.nanargmax) if values.size]
         return [(f"{names[i]}: {values[i]:,.10g}", self.places[[i]], "normal") for i in rows]
@@ -234,14 +233,11 @@ class CodeMapDisplay(Display):
             figure: Any = ax.figure  # a Figure or a SubFigure: both draw colour bars
             bar = ax.inset_axes((1.03, 0.0, 0.04, 1.0))  # as high as the map
             figure.colorbar(scale, cax=bar, label=self.value_name or "", extend=beyond, format="{x:,.10g}")
-        if self.labels is not None:
-            _legend(ax, self.values is not None)
         ax.set_aspect("equal", adjustable="datalim")
         name_axes(ax, *self.axis_names[:2], legend=False)
         ax.margins(0.05)
 
     def _line(self, ax: Axes) -> None:
-        """Draw one histogram per class; values are heights."""
         z = self.codes[:, 0]
         if self.values is not None:
             ax.scatter(z, self.values, s=16, color=COLORS[0], edgecolors="#444444", linewidths=0.3)
@@ -284,8 +280,7 @@ class CodeMapDisplay(Display):
         ax.margins(0.12)
 
 
-_NAMES, _LONGEST = 12, 22  # at most so many items are labelled, with at most so many letters
-_FEW_LETTERS = 5  # of a beginning of all names, which stays
+_NAMES, _LONGEST, _KEPT = 12, 22, 5  # labels, their letters, and letters that all may begin with, at most
 _ENDS = np.array([0.1, 0.9])  # of the width, beyond which names begin, or end, at their rows
 _NEW: dict[str, Any] = {
     "marker": "D",
@@ -296,17 +291,6 @@ _NEW: dict[str, Any] = {
     "label": "new items",
     "zorder": 3,
 }
-
-
-def _mark_new(ax: Axes) -> None:
-    """A legend for the new items that keeps the one of the classes."""
-    first = ax.get_legend()
-    handles, names = ax.get_legend_handles_labels()
-    new = names.index(_NEW["label"])
-    ax.legend([handles[new]], [names[new]], loc="upper right", frameon=False, fontsize="small")
-    if first is not None:
-        ax.add_artist(first)
-        first.set_clip_on(False)  # it lies below the axes
 
 
 def within_view(codes: np.ndarray) -> tuple[np.ndarray, list[int]]:
@@ -346,7 +330,7 @@ def brief_names(names: Sequence[str]) -> list[str]:
     shared = re.sub(
         r"\w*$", "", "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*ends, strict=False)))
     )
-    rest = [str(name)[len(shared) * (len(shared) > _FEW_LETTERS) :] for name in names]
+    rest = [str(name)[len(shared) * (len(shared) > _KEPT) :] for name in names]
     return [name if len(name) <= _LONGEST else f"{name[:9]}…{name[9 + 1 - _LONGEST :]}" for name in rest]
 
 

@@ -37,7 +37,6 @@ _COPIES = ("item is a copy of an earlier one", "items are copies of earlier ones
 def audit(items: Items, *, scaled: bool = False) -> list[str]:
     """Say what the items are, and what in them may do harm."""
     read = [] if items.smiles is None or items.skipped else ["All SMILES could be read."]
-    repeated = many(items.repeated, "item has", "items have")
     return [
         _size(items),
         *_columns(items, scaled),
@@ -46,7 +45,7 @@ def audit(items: Items, *, scaled: bool = False) -> list[str]:
         *_lengths(items),
         *_duplicates(items),
         *_gaps(items),
-        *[f"{repeated} a name that an earlier item has too."][: items.repeated],
+        *[f"{many(items.repeated, 'item has', 'items have')} a name that an earlier item has too."][: items.repeated],
     ]
 
 
@@ -82,10 +81,10 @@ def _columns(items: Items, scaled: bool) -> Iterator[str]:
 def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:
     found = spreads(X)
     if found is not None and found.ratio > TENFOLD:
-        narrow, wide = names[found.narrowest], names[found.widest]
         yield (
-            f"The columns have different scales: the standard deviation of {wide} is "
-            f"{readable(found.most)}, that of {narrow} is {readable(found.least)}, {rounded(found.ratio)} times less. "
+            f"The columns have different scales: the standard deviation of {names[found.widest]} is "
+            f"{readable(found.most)}, that of {names[found.narrowest]} is {readable(found.least)}, "
+            f"{rounded(found.ratio)} times less. "
             "Distances see mostly the wide columns unless all are standardised."
         )
 
@@ -170,14 +169,15 @@ def _row(name: str, cells: np.ndarray, read: str, *, dated: bool = False, classe
 
 def _of_classes(known: list[Any]) -> tuple[str, str, np.ndarray, str]:
     counts = Counter(map(class_name, known))
-    common = ", ".join(f"{_short(text)} ({count})" for text, count in counts.most_common(_COMMON))
+    common = ", ".join(
+        f"{text if len(text) < 25 else f'{text[:23]}…'} ({count})" for text, count in counts.most_common(_COMMON)
+    )
     more = f", {len(counts) - _COMMON} more" if len(counts) > _COMMON else ""
     kind = {0: "empty", 1: "constant"}.get(len(counts), f"{len(counts)} classes")
     return kind, common + more, np.array([count for _, count in counts.most_common(_BINS)]), "neither"
 
 
 def _of_numbers(column: Column) -> tuple[str, str, np.ndarray, str]:
-    """Kind and spread, and bars of which the ends hold what is far from the others."""
     low, middle, high = np.quantile(column.known, (0.0, 0.5, 1.0)).tolist()
     if low == high:
         return _of_classes(column.known.tolist())
@@ -188,7 +188,3 @@ def _of_numbers(column: Column) -> tuple[str, str, np.ndarray, str]:
         return kind, f"{readable(low)} to {readable(high)}, median {readable(middle)}", bars, far
     first, half, last = map(day_text, (low, middle, high))
     return kind, f"{first} to {last}, half before {half}", bars, far
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 24 else f"{text[:23]}…"

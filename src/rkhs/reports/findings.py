@@ -19,9 +19,8 @@ from rkhs.reports.items import Items
 
 MOST_DIAGNOSED = 5_000
 """Items of a diagnosis: 2 n^3 is a quarter of a minute."""
-_TRIM = 4.0  # as in fit_robust
+_TRIM, _LEFT_OUT = 4.0, 500  # as in fit_robust; items, the refined codes of which cost most of a diagnosis
 _FOLLOWED = 0.01  # of the mean error of new items; items with smaller ones are learnt by heart
-_LEFT_OUT = 500  # items, the refined codes of which cost most of a diagnosis
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,5 +106,5 @@ def diagnosis(model: KernelEstimator) -> tuple[list[str], float | None]:
 
 def versions() -> str:
     """The versions that made the page, in one line."""
-    needed = [f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "scikit-learn", "torch")]
+    needed = (f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "scikit-learn", "torch"))
     return ", ".join([f"rkhs {rkhs.__version__}", *needed, f"Python {platform.python_version()}"])

@@ -63,20 +63,23 @@ def logarithm_note(name: str, values: np.ndarray) -> list[str]:
 
 
 def decisive_rows(residuals: np.ndarray) -> tuple[list[int], float]:
-    """The fewest rows, of three, that bring more than half of the squared error, and their share; or none."""
+    """The fewest rows, of three and outlying, that bring more than half of the squared error, and their share."""
     order = np.argsort(-residuals, kind="stable")[: min(_MOST_DECISIVE, len(residuals) // _ROWS_EACH)]
     shares = np.cumsum(residuals[order] ** 2) / max(float((residuals**2).sum()), 1e-300)
     count = int(np.argmax(shares > _DECISIVE)) + 1 if (shares > _DECISIVE).any() else 0
+    if count and residuals[order[count - 1]] <= outlier_factor(residuals) * np.median(residuals):
+        count = 0  # of a skewed target the largest values
     return order[:count].tolist(), float(shares[count - 1]) if count else 0.0
 
 
-def decisive_notes(residuals: np.ndarray, names: Sequence[str]) -> list[str]:
-    """What is said of a few rows that bring most of the squared error."""
+def decisive_notes(residuals: np.ndarray, names: Sequence[str], robust: str = "") -> list[str]:
+    """What is said of a few rows that bring most of the squared error; ``robust``: what leaves wrong ones out."""
     rows, share = decisive_rows(residuals)
     named = ",".join(re.sub(r"^(?:.* \()?row (\d+)\)?$", r"\1", names[i]) for i in rows)
     one = len(rows) == 1
     which = f"row {named} brings" if one else f"rows {named.replace(',', ', ')} bring"
-    wrong = f"if {'it is' if one else 'they are'} wrong, pass --robust or --leave-out {shlex.quote(named)}"
+    does = robust or f"pass --robust or --leave-out {shlex.quote(named)}"
+    wrong = f"if {'it is' if one else 'they are'} wrong, {does}"
     return [f"{which} {share:.0%} of the squared error: {wrong}"] if rows else []
 
 

@@ -13,10 +13,10 @@ from sklearn.utils import _safe_indexing
 from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import InputError, quote
 from rkhs.data import Dataset, SkippedRow
-from rkhs.data.columns import as_numbers
+from rkhs.data.columns import as_numbers, share_a_unit
 from rkhs.data.known_columns import short_names
 
-_SMALLEST_IMAGE = 64  # columns; a table of 4, 9 or 49 columns is a table
+_SMALLEST_IMAGE, _WIDE = 64, 100  # columns: a table of 4, 9 or 49 is a table; rows of many may be curves
 _ALIKE = 0.7  # neighbours of an image differ by less than this share of what any two columns differ by
 
 
@@ -52,6 +52,14 @@ class Items:
         if self.columns is None or self.cells is None or self.image_shape or self.kind not in ("vectors", "table"):
             return []
         return [*zip(self.columns, self.cells.T, strict=True)]
+
+    @property
+    def are_curves(self) -> bool:
+        """Whether rows are curves, or many columns in one unit."""
+        if self.numbers is None or self.kind == "curves" or self.numbers.shape[1] < _WIDE:
+            return self.kind == "curves"
+        means = np.ma.masked_invalid(self.numbers).mean(0).filled(0.0)
+        return share_a_unit(np.where(np.isfinite(self.numbers), self.numbers, means))
 
     def rows(self, chosen: np.ndarray) -> Items:
         """Some of the items, by position."""
@@ -114,7 +122,6 @@ def _first(*given: Any) -> Any:
 
 
 def _texts(given: Sequence[Any] | None, n: int | None = None, what: str = "") -> tuple[str, ...] | None:
-    """What was given as texts, one per item if there is a number of items."""
     if given is not None and n is not None and len(given) != n:
         raise InputError(f"{what} must be {n}, one per item; got {len(given)}")
     return None if given is None else tuple(map(str, given))
@@ -189,7 +196,6 @@ def _given_shape(wanted: Any, d: int) -> tuple[int, ...]:
 
 
 def _are_images(numbers: np.ndarray, side: int) -> bool:
-    """Whether pixels below each other are more alike than any two."""
     sample = numbers[:: max(1, len(numbers) // 200)]
     below = np.abs(sample[:, side:] - sample[:, :-side]).mean()
     shuffled = sample[:, np.random.default_rng(0).permutation(sample.shape[1])]

@@ -12,8 +12,7 @@ from rkhs.estimators import KernelEstimator, KernelMap
 from rkhs.reports.items import Items
 from rkhs.reports.wording import count_word, loss_words
 
-_NEAREST = 8
-_RIDGE = 0.01  # of the posterior variance, as in KernelNovelty
+_NEAREST, _RIDGE = 8, 0.01  # neighbours; ridge of the posterior variance, as in KernelNovelty
 _EQUAL = 1e-12  # squared distances below this share of the largest are those of copies
 
 

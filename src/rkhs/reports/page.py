@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.files import shell_word
-from rkhs.data.columns import as_numbers, share_a_unit
 from rkhs.data.dataset import listed
 from rkhs.estimators import KernelEstimator
 from rkhs.plots.codes import spread_out, within_view
@@ -28,13 +27,8 @@ from rkhs.reports.pictures import drawing, grey, image_sheet, png, scatter, spar
 from rkhs.reports.target import Prediction
 from rkhs.reports.wording import day_text, percent, readable
 
-_MAX_ROWS = 6  # of each table of items
-_MAX_NAMES = 30  # names listed of a group, and rows that look wrong
-_MAX_CHANGES = 3  # columns shown per item
-_MAX_COLUMNS = 10  # in the table of permutation importance
-_LARGE_LOSS = 0.3  # share of the variance above which the page advises more components
-_MAX_LABELS = 200  # items considered first for labels
-_WIDE = 100  # columns that may be one curve
+_MAX_ROWS, _MAX_NAMES, _MAX_CHANGES, _MAX_COLUMNS = 6, 30, 3, 10  # items, names of a group, columns an item, and in all
+_LARGE_LOSS, _MAX_LABELS = 0.3, 200  # share of the variance that more components may keep; items first for labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +98,11 @@ def _hash(text: str) -> str:
 
 
 def _fields(content: Content) -> list[tuple[str, np.ndarray]]:
-    fields = [] if content.target is None else [content.target]
-    if isinstance(content.rebuilt, Rebuilt):
-        fields.append(("reconstruction error", content.rebuilt.errors))
-    model = content.layout.model
-    if model is not None and not content.layout.out_of_sample and len(model.row_recall_) == len(content.items):
-        fields.append(("neighbours kept by the map", model.row_recall_))
-    return fields
+    target = [] if content.target is None else [content.target]
+    errors = [("reconstruction error", content.rebuilt.errors)] if isinstance(content.rebuilt, Rebuilt) else []
+    shares = getattr(content.layout.model, "row_recall_", np.zeros(0))
+    known = not content.layout.out_of_sample and len(shares) == len(content.items)
+    return [*target, *errors, *[("share of neighbours kept by the map", shares)][:known]]
 
 
 def _paragraph(text: str) -> str:
@@ -122,8 +114,8 @@ def _listed(sentences: Sequence[str]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
@@ -185,9 +177,9 @@ def _column_importance(items: Items, found: Prediction) -> str:
     note = (
         "How far predictions move (root mean square) when the cells of a column are shuffled (permutation importance), "
         f"{unit}. A shuffled copy of {found.columns[0][0]}, which says nothing, moves them by "
-        f"{found.moved(found.chance)}. No more than that: {listed(below) if below else 'none'}. Columns that repeat "
-        "each other share what they hold. "
-        f"Shuffled were {len(found.columns)} of {len(items.columns or ())} columns, those most like the predictions."
+        f"{found.moved(found.chance)}. No more than that: {listed(below) if below else 'none'}. "
+        f"Columns that repeat each other share what they hold. Shuffled: {len(found.columns)} of "
+        f"{len(items.columns or ())} columns, at most 60, those most like the predictions."
     )
     rows = [
         [escape(name), found.moved(move), f'<meter max="{found.columns[0][1]:.9g}" value="{move:.9g}"></meter>']
@@ -288,9 +280,7 @@ def _look(
     if items.image_shape is not None:
         draw = partial(_thumbnail, shape=items.image_shape, low=float(np.nanmin(old)), high=float(np.nanmax(old)))
         return ("original", "rebuilt"), "", lambda i: (draw(old[i]), draw(new[i]))
-    means = np.ma.masked_invalid(old).mean(0).filled(0.0)
-    wide = old.shape[1] >= _WIDE and share_a_unit(np.where(np.isfinite(old), old, means))
-    if items.kind != "curves" and not wide:
+    if not items.are_curves:
         return ("largest differences: original → rebuilt",), "", partial(_changes, items, old, new, found.units)
     low, high, _ = colour_ends(np.concatenate([old[drawn], new[drawn]]))
     note = f" All curves are drawn on one scale, from {readable(low)} to {readable(high)}; values outside are clipped."
@@ -356,9 +346,7 @@ def _next(content: Content) -> str:
     return "".join(f"{_paragraph(f'{what}:')}<pre><code>{escape(line)}</code></pre>" for what, line in commands)
 
 
-_SHEET = 2_000_000  # characters of all thumbnails together
-_CELLS = 200_000  # numbers of columns beside the places
-_COLUMNS = 40
+_SHEET, _CELLS, _COLUMNS = 2_000_000, 200_000, 40  # characters of all thumbnails, numbers of columns, and columns
 _COLOURS = 20  # classes; more have no colours of their own
 
 
@@ -421,7 +409,6 @@ def _natural(text: str) -> tuple[int, float, str]:
 
 
 def _column_fields(items: Items) -> list[tuple[str, np.ndarray]]:
-    """Columns of a table, as many as may travel."""
-    found = [(name, column, as_numbers(column[:, None])[:, 0]) for name, column in items.named_columns[:_COLUMNS]]
-    fields = [(name, numbers if np.isfinite(numbers).any() else column) for name, column, numbers in found]
-    return fields[: _CELLS // len(items)]
+    found = zip(items.named_columns, () if items.numbers is None else items.numbers.T, strict=False)
+    fields = [(name, numbers if np.isfinite(numbers).any() else column) for (name, column), numbers in found]
+    return fields[: min(_COLUMNS, _CELLS // len(items))]

@@ -14,9 +14,7 @@ import numpy as np
 from rkhs._core.errors import optional
 from rkhs.reports.wording import readable
 
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_UNIT = 0.05  # angstrom; a bond is about 1.5
-_MOST_ATOMS = 200
+_UNIT, _MOST_ATOMS = 0.05, 200  # angstrom, a bond is about 1.5; of a molecule that is drawn
 _LEVELS = 15  # grey levels of thumbnails, but one: fewer levels, fewer bytes
 
 
@@ -85,7 +83,7 @@ def _prepared(smiles: str) -> Any:
 
 
 def _two(value: int) -> str:
-    return _DIGITS[value // 36] + _DIGITS[value % 36]
+    return np.base_repr(value, 36, 2)[-2:].lower()
 
 
 def _bond_letter(bond: Any) -> str:
@@ -128,10 +126,9 @@ def _tint(share: float) -> tuple[float, float, float]:
 
 def histogram(counts: np.ndarray, far: str = "neither") -> str:
     """Counts as bars, small enough for a cell of a table; those at the ends of ``far``, min, max or both, stand out."""
-    wide, top = 96.0 / max(len(counts), 1), max(int(counts.max(initial=0)), 1)
+    wide, top, last = 96.0 / max(len(counts), 1), max(int(counts.max(initial=0)), 1), len(counts) - 1
     heights = [max(30.0 * count / top, 0.8 * (count > 0)) for count in counts.tolist()]
-    ends = {"min": (0,), "max": (len(heights) - 1,), "both": (0, len(heights) - 1)}.get(far, ())
-    looks = dict.fromkeys(ends, ' class="far"')
+    looks = dict.fromkeys({"min": (0,), "max": (last,), "both": (0, last)}.get(far, ()), ' class="far"')
     parts = "".join(
         f'<path{looks.get(j, "")} d="M{j * wide:.1f} 32v{-height:.1f}h{wide - 1:.1f}v{height:.1f}z"/>'
         for j, height in enumerate(heights)
@@ -151,7 +148,7 @@ def scatter(predicted: np.ndarray, true: np.ndarray, name: str, marked: Sequence
         f'<text x="{at:.0f}" y="338" text-anchor="middle">{readable(value)}</text>'
         f'<text x="90" y="{420 - at:.0f}" text-anchor="end">{readable(value)}</text>'
         f'<path class="axis" d="M{at:.0f} 320v4M96 {416 - at:.0f}h-4"/>'
-        for value in (step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0)).tolist()
+        for value in (step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0) + 0.0).tolist()
         for at in (96.0 + 300.0 * (value - low) / span,)
     )
     rows = "".join(

@@ -197,14 +197,14 @@ def make_report(
 
 
 def _measured(content: Content, progress: Callable[[str], None]) -> Content:
-    """The content with the prediction of the target, the reconstructions and the diagnosis."""
     model, items, prediction = content.model, content.items, None
     if content.target is not None:
         progress(f"prediction of {content.target[0]}")
         prediction = predict_target(model, items, content.target)
     progress("reconstructions")
-    rebuilt = rebuild(model, items, content.codes)
-    return replace(content, prediction=prediction, rebuilt=rebuilt, diagnosis=diagnosis(model))
+    return replace(
+        content, prediction=prediction, rebuilt=rebuild(model, items, content.codes), diagnosis=diagnosis(model)
+    )
 
 
 def _target(target: Any, n: int) -> np.ndarray:

@@ -13,9 +13,10 @@ import torch
 from sklearn.base import clone
 
 from rkhs._core.errors import RkhsError
-from rkhs.data.columns import as_numbers
+from rkhs.data.columns import as_numbers, repeats_items
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
+from rkhs.reports.answers import LEAST_R2, answer_in_columns
 from rkhs.reports.audit import class_name, is_class
 from rkhs.reports.held_out import (
     SHARED,
@@ -29,7 +30,7 @@ from rkhs.reports.items import Items
 from rkhs.reports.wording import readable, with_error
 
 _MAX_ROWS, _MAX_PERMUTED_ROWS, _MAX_COLUMNS, _MAX_CLASSES = 2000, 300, 60, 20
-_WEAK_R2, _LARGE_MARGIN = 0.3, 0.5
+_LEAST_R2, _WEAK_R2, _LARGE_MARGIN = 0.03, 0.3, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +85,17 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     numbers = partial(_score_numbers, found=found, names=np.array(items.names)[rows].tolist())
     groups = partial(_score_classes, shared=SHARED if nested else 1.0)
     predicted, residuals, sentences = (groups if classed else numbers)(name, true, left_out)
+    if not classed and found.get("R^2", 0.0) > LEAST_R2:
+        sentences += _answers(items, rows, true, name)
     columns, chance = _permutation_importances(machine, items, X, Y, left_out)
     chosen = ", with settings that were chosen without it" if nested else ""
-    how = f"Each of {len(rows)} rows was predicted from the others{chosen}; copies of a row were left out with it."
+    together = "copies of a row were left out with it"
+    if machine.groups_ is not None:
+        n = len(np.unique(machine.groups_))
+        together = f"all rows of one item were left out together: {n} different items, {len(rows) - n} rows repeat one"
+    elif not repeats_items(items.kind, items.numbers):
+        together += ", and rows of equal cells with another value were not"
+    how = f"Each of {len(rows)} rows was predicted from the others{chosen}; {together}."
     return Prediction(
         name=name,
         sentences=[*sentences, how],
@@ -99,6 +108,15 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
         chance=chance,
         atoms=_atom_contributions(machine, items, rows, left_out[:, -1]),
     )
+
+
+def _answers(items: Items, rows: np.ndarray, true: np.ndarray, name: str) -> list[str]:
+    """A sentence on columns that contain the target, if any do."""
+    if not items.columns or items.kind not in ("vectors", "table"):
+        return []
+    cells = np.asarray(items.X if items.numbers is None else items.numbers)[rows]
+    what, columns = answer_in_columns(cells, items.columns, true, name)
+    return [f"{what}, leave out what is (--drop-columns {','.join(columns)})."] if what else []
 
 
 def _left_out(
@@ -118,11 +136,13 @@ def _left_out(
     elif items.numbers is None and items.kind != "table":
         options = {"kernel": model.kernel_}
     with warnings.catch_warnings(action="ignore", category=UserWarning):
-        machine = OperatorKernelRegressorCV(**options).fit(X, Y)
+        by: Any = "items" if repeats_items(items.kind, items.numbers) else "auto"
+        machine = OperatorKernelRegressorCV(**options, cv=by).fit(X, Y)
         residuals = machine.nested_residuals(X, Y)
     if residuals is not None:
         return machine, X, Y - residuals, True
-    return machine, X, Y - machine.model_.in_units(machine.model_.calibrated(gram).residuals).reshape(Y.shape), False
+    left = machine.model_.calibrated(gram).in_groups(machine.groups_)
+    return machine, X, Y - machine.model_.in_units(left.residuals).reshape(Y.shape), False
 
 
 def _score_numbers(
@@ -136,7 +156,7 @@ def _score_numbers(
     error = float(np.std(residuals**2 - (1.0 - explained) * centred)) / (len(true) ** 0.5 * of_mean**2)
     numbers = f"RMSE {with_error(found['held-out error'], found['standard error'])}, R² "
     numbers += f"{with_error(explained, error)}, against an RMSE of {readable(of_mean)} for the mean"
-    verdict = f"{_verdict(name, explained > 2.0 * error, explained < _WEAK_R2)}: {numbers}."
+    verdict = f"{_verdict(name, explained > max(2.0 * error, _LEAST_R2), explained < _WEAK_R2)}: {numbers}."
     decades = [f"{note}: predict its logarithm (--log10)" for note in logarithm_note(name, true)]
     notes = (*(decades or decisive_notes(residuals, names)), *target_notes([name], true[:, None]))
     limit = np.inf if decades else max(outlier_factor(residuals) * float(np.median(residuals)), 1e-300)
@@ -195,7 +215,6 @@ def _permutation_importances(
 
 
 def _related(cells: np.ndarray, predicted: np.ndarray) -> list[int]:
-    """Columns to permute: all of a few, of many those of texts and those that correlate most with the predictions."""
     numbers = as_numbers(cells) if cells.dtype == object else cells
     known = np.isfinite(numbers)
     centred = np.where(known, numbers - np.where(known, numbers, 0.0).sum(0) / known.sum(0).clip(1), 0.0)

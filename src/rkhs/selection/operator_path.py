@@ -58,9 +58,11 @@ def left_out_path(
 def _of_blocks(V: Tensor, inverse: Tensor, targets: Tensor, together: Tensor) -> Tensor:
     """``(G^-1)_bb^-1 (G^-1 t)_b`` for each group b of items left out at once; ``targets``: t in the eigenbasis."""
     found = targets.new_empty(len(V), targets.shape[1])
-    for number in together.unique():
-        rows = (together == number).nonzero()[:, 0]
-        scaled = V[rows] * inverse[rows[0]]
+    sizes = torch.bincount(together)[together]
+    for size in sizes.unique().tolist():
+        some = (sizes == size).nonzero()[:, 0]
+        rows = some[together[some].argsort(stable=True)].view(-1, size)  # all groups of a size at once
+        scaled = V[rows] * inverse[rows[:, :1]]
         found[rows] = torch.linalg.solve(scaled @ V[rows].mT, scaled @ targets)
     return found
 

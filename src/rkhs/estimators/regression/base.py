@@ -215,11 +215,6 @@ class KernelMachine(KernelEstimator):
         matrix = check_squares(values.reshape(n, -1), "y", self.dtype)
         return to_tensor(matrix, **self._options), values.ndim == 1
 
-    @property
-    def _scope(self) -> str:
-        """The new items that the guarantee of leave-one-out prediction sets covers."""
-        return "items of known groups" if self.groups_ is not None else "items"
-
     def _coordinates(self, items: Items) -> Tensor:
         """Coordinates (m, r) of the predicted outputs of items in the form that the kernel reads."""
         return self.model_.values(items, to_tensor(self.model_.coefficients, **self._options))
@@ -316,8 +311,7 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         check_is_fitted(self)
         coverage = read_coverage(coverage, shape)
         if held_out is None:
-            found = left_out_sets(LeftOutMachine(self, self.model_, X, diag, gram), coverage, shape)
-            return replace(found, scope=self._scope)
+            return left_out_sets(LeftOutMachine(self, self.model_, X, diag, gram), coverage, shape)
         other, y = held_out
         center, known = (np.asarray(as_numpy(self.predict(items)), dtype=np.float64) for items in (X, other))
         given = self._read_targets(y, len(known))[0].cpu().numpy()

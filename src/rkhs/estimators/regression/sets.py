@@ -49,7 +49,7 @@ class LeftOutMachine:
                 raise InputError(f"gram must have the {model.map.width} rows of the fit; got {len(K)}")
             self.diagonal = read_diagonal(diag, machine._read_new(X), K.diagonal().cpu().numpy())
             self.K = K.cpu().double()
-        self.calibration: Calibration = self.model.calibrated(K)
+        self.calibration: Calibration = self.model.calibrated(K).in_groups(machine.groups_)
 
     @property
     def residuals(self) -> np.ndarray:
@@ -100,7 +100,10 @@ class LeftOutMachine:
         def of_tile(items: Any, diagonal: Tensor | None) -> Any:
             return function(self.model.new_items(self.calibration, items, diagonal))
 
-        return self.machine._in_tiles(self.items, of_tile, self.diagonal, width=8 * len(self.calibration.residuals))
+        grouped = self.calibration.groups is not None
+        residuals = self.calibration.residuals
+        width = 8 * (residuals.numel() if grouped else len(residuals))
+        return self.machine._in_tiles(self.items, of_tile, self.diagonal, width=width)
 
     def each_of_settings(self, function: Callable[[list[Setting]], np.ndarray]) -> np.ndarray:
         """Apply a function to all compared calibrations with their predictions of the new items, tile by tile."""

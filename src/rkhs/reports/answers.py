@@ -1,0 +1,57 @@
+"""Columns that contain what is predicted: in another unit, or as a factor or a part of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from rkhs.data.columns import as_numbers
+
+LEAST_R2 = 0.99  # held-out R^2 from which columns are looked at
+_MOST_COLUMNS, _FEWEST_COLUMNS = 60, 3
+_CLOSE, _SHARE = 0.01, 0.9  # relative error of a formula, and share of the rows within it
+_SAME_ORDER = 0.9999  # rank correlation
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]{2,}|[A-Z]{2,}")  # of a name such as priceByArea
+
+
+_FORMULAS = (1, 1, "times", "plus"), (1, -1, "divided by", "minus"), (-1, 1, "divided by", "minus")
+
+
+def answer_in_columns(cells: np.ndarray, names: Sequence[str], y: np.ndarray, target: str) -> tuple[str, list[str]]:
+    """What is said of one column, or two, that give the target y (n,), and which to leave out; else nothing."""
+    X = as_numbers(cells) if cells.dtype == object else np.asarray(cells, dtype=float)
+    places = np.flatnonzero(np.isfinite(X).mean(0) >= _SHARE)
+    if X.shape[1] < _FEWEST_COLUMNS or len(places) > _MOST_COLUMNS:
+        return "", []
+    formula, columns = next(_formulas(X[:, places], [names[j] for j in places], y), ("", []))
+    parts = {word.lower() for word in _WORD.findall(target)}
+    alike = [name for name in columns if parts & {word.lower() for word in _WORD.findall(name)}]
+    dropped = alike if len(alike) == 1 and " the order of" not in formula else columns
+    are = "is" if len(dropped) == 1 else "are"
+    what = f"{formula} {target} in nearly all rows: if {' and '.join(dropped)} {are} known only with it"
+    return what * bool(columns), dropped
+
+
+def _formulas(X: np.ndarray, names: list[str], y: np.ndarray) -> Iterator[tuple[str, list[str]]]:
+    """Formulas of one column or two that give y, with their columns."""
+    from scipy.stats import spearmanr
+
+    known = np.isfinite(X)
+    varied = [j for j in range(len(names)) if np.ptp(X[known[:, j], j]) > 0.0]
+    orders = {names[j]: abs(spearmanr(X[known[:, j], j], y[known[:, j]])[0]) for j in varied}
+    if alike := [name for name, order in orders.items() if order > _SAME_ORDER]:
+        yield f"{' and '.join(alike)} {'has' if len(alike) == 1 else 'have'} the order of", alike
+    logs, log_y = (np.log(np.where(part > 0.0, part, np.nan)) for part in (X, y))
+    for i, j in combinations(range(len(names)), 2):
+        for p, q, product, total in _FORMULAS:
+            first, second = (names[i], names[j]) if p > 0 else (names[j], names[i])
+            factor = log_y - p * logs[:, i] - q * logs[:, j]
+            middle = np.nanmedian(factor) if np.isfinite(factor).mean() >= _SHARE else np.nan
+            if (abs(factor - middle) <= _CLOSE).mean() >= _SHARE:
+                scaled = ", up to a factor," if abs(middle) > _CLOSE else ""
+                yield f"{first} {product} {second}{scaled} is", [names[i], names[j]]
+            if (abs(y - p * X[:, i] - q * X[:, j]) <= _CLOSE * y.std()).mean() >= _SHARE:
+                yield f"{first} {total} {second} is", [names[i], names[j]]
