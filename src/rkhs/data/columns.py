@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
+from itertools import compress, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -354,11 +354,11 @@ def _lone(remarks: list[Remark]) -> Iterator[Remark]:
     counts = Counter(filter(None, of))
     whole = [row for row, count in counts.items() if count > _NAMED]
     for row in whole:
-        columns = listed([title for (title, _), one in zip(parts, of, strict=True) if one == row])
+        columns = listed([title for title, _ in compress(parts, map(row.__eq__, of))])
         yield Remark(f"{row} holds values far from all others in {counts[row]} columns ({columns}): is the row wrong?")
-    single = [j for j, row in enumerate(of) if row not in whole]
-    yield from (remarks[j] for j in single[:_NAMED])
-    if rest := [f"{parts[j][0]} ({parts[j][1]})" for j in single[_NAMED:]]:
+    single = [row not in whole for row in of]
+    yield from islice(compress(remarks, single), _NAMED)
+    if rest := [f"{title} ({value})" for title, value in islice(compress(parts, single), _NAMED, None)]:
         yield Remark(f"{len(rest)} more values stand far from all others of their columns: {listed(rest)}.")
 
 

@@ -161,6 +161,8 @@ def _checked(t: np.ndarray, y: np.ndarray, row: int) -> tuple[np.ndarray, np.nda
 
 def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
     """Curves on one grid of times: rows of a table, whose empty cells are filled; see ``rkhs.data.read_items``."""
+    if file.is_dir():
+        return _read_curve_folder(file, options)
     given, times = dict(options), None
     if file.suffix.lower() == ".npz":
         times, key = _times_from_file(file)
@@ -233,7 +235,7 @@ def curve_files(folder: Path) -> list[Path]:
     )
 
 
-def read_curve_folder(folder: Path, options: dict[str, Any]) -> Dataset:
+def _read_curve_folder(folder: Path, options: dict[str, Any]) -> Dataset:
     """Curves of a folder, each two columns of a file of its name: an axis and values; on the axis of the first."""
     pairs = []
     for file in (files := curve_files(folder)):

@@ -12,7 +12,7 @@ import numpy as np
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
-from rkhs.data.curves import curve_files, read_curve_file, read_curve_folder
+from rkhs.data.curves import curve_files, read_curve_file
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, RowNames, existing_path, keep_rows, read_text, refuse_empty
 from rkhs.data.fasta import as_dna, note_of_masked, read_fasta
 from rkhs.data.formats import FASTA, KINDS, SPECTRA, TABLES, advice, extension_of, is_table, refuse_sparse_lines
@@ -110,7 +110,7 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     if found in (None, "vectors"):
         return _table(file, found, options)
     if found == "curves":
-        return read_curve_folder(file, options) if file.is_dir() else read_curve_file(file, options)
+        return read_curve_file(file, options)
     taken = (*_TAKEN[found], *LAYOUT) if _TAKEN[found] is _OF_STRINGS and is_table(file) else _TAKEN[found]
     unused = sorted(set(options) - set(taken))
     if unused:
@@ -123,9 +123,9 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
 def _kind_of(file: Path) -> str | None:
     """The kind that a name stands for; None for tables and molecules."""
     extension = extension_of(file)
-    if file.is_dir() and curve_files(file):
-        return "curves"
-    if file.is_dir() or extension in GRAPH_EXTENSIONS or file.name.endswith("_A.txt"):
+    if file.is_dir():
+        return ("graphs", "curves")[bool(curve_files(file))]
+    if extension in GRAPH_EXTENSIONS or file.name.endswith("_A.txt"):
         return "graphs"
     if extension == ".npz":
         return "graphs" if array_names(file) >= _GRAPH_ARRAYS else None
