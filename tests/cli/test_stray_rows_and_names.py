@@ -238,16 +238,18 @@ def test_two_series_in_one_file_are_cut_by_rows(
 def test_values_far_from_all_others_are_few_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As where one row is wrong in all its columns."""
+    """As where one row is wrong in many columns, and other rows in one each."""
     monkeypatch.chdir(tmp_path)
-    X = RNG.normal(size=(60, 8)) * 10.0 ** np.arange(8)
-    X[7] *= 1e4
-    np.savetxt("x.csv", X, delimiter=",", header=",".join("abcdefgh"), comments="")
+    X = RNG.normal(size=(60, 12)) * 10.0 ** np.arange(12)
+    X[7, 5:] *= 1e4
+    X[range(5), range(5)] *= 1e6
+    np.savetxt("x.csv", X, delimiter=",", header=",".join("abcdefghijkl"), comments="")
     assert main(["novelty", "x.csv"]) == 0
     said = capsys.readouterr().out
     assert said.count("holds one value far from all others") == 3
-    assert "note: 5 more values stand far from all others of their columns: d (" in said
-    assert " in row 8), e (" in said
+    assert "note: row 8 holds values far from all others in 7 columns (f, g, h, i, j and 2 more)" in said
+    assert "note: 2 more values stand far from all others of their columns: d (" in said
+    assert " in row 4), e (" in said
 
 
 @pytest.mark.parametrize(

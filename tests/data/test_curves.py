@@ -152,3 +152,21 @@ def test_names_with_the_x_of_r_are_times(tmp_path: Path) -> None:
     data = read_items(tmp_path / "nir.csv", kind="curves")
     np.testing.assert_array_equal(data.times, [1350.0, 1350.5, 1351.0])
     assert data.row_names == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("moved", [0.0, 0.4])
+def test_a_folder_holds_a_curve_a_file(tmp_path: Path, moved: float) -> None:
+    """Curves on the axis of the first file, which falls, by the names of their files."""
+    axis = np.arange(40.0, 10.0, -1.0)
+    for i, end in enumerate(("dpt", "asc", "csv", "xy")):
+        at = axis + moved * i
+        Path(tmp_path, f"milk_{i}.0.{end}").write_text("".join(f"{x:.5f},{i + x / 10:.6f}\n" for x in at))
+    found = read_items(tmp_path)
+    assert (found.kind, found.row_names) == ("curves", ("milk_0.0", "milk_1.0", "milk_2.0", "milk_3.0"))
+    assert found.times is not None
+    assert found.times.tolist() == sorted(axis[axis >= 11.0 + 3 * moved] if moved else axis)
+    np.testing.assert_allclose(found.X, np.arange(4.0)[:, None] + found.times / 10.0)
+    assert any("straight lines" in note for note in found.guessed) == (moved > 0.0)
+    Path(tmp_path, "notes.csv").write_text("a,b,c\n1,2,3\n")
+    with pytest.raises(InputError, match=r"notes.csv: expected two columns, an axis that rises or falls, and values"):
+        read_items(tmp_path)

@@ -463,6 +463,14 @@ def test_other_formats_are_refused_with_a_line_of_python(tmp_path, name):
     compile(line, name, "exec")
 
 
+def test_the_line_that_converts_a_file_of_datawarrior_runs(tmp_path):
+    tags = '<datawarrior-{0}>\n<axisColumn="{0}">\n</datawarrior-{0}>\n'
+    text = tags.format("fileinfo") + "Name\tlogD\nµ1\t2.5\nµ2\t0.5\n" + tags.format("properties")
+    (tmp_path / "a.dwar").write_text(text, encoding="utf-8")
+    exec(advice(tmp_path / "a.dwar").removeprefix("convert it with Python: "), {})
+    assert read_table(tmp_path / "a.tsv").row_names == ("µ1", "µ2")
+
+
 def test_a_pickled_frame_and_networks_of_pajek_are_read_after_their_lines(tmp_path):
     frame = pandas.DataFrame(np.eye(3) + 0.5, list("abc"), list("abc"))
     frame.to_pickle(tmp_path / "a.pkl")

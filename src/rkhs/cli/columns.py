@@ -13,7 +13,7 @@ import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError, warn
-from rkhs.cli.rows import (
+from rkhs.cli.shapes import (
     PER_MILLION,
     PER_MILLION_WORDS,
     pandas_call,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -16,12 +15,10 @@ import numpy as np
 from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote, warn
 from rkhs.cli.corrections import (
-    as_curves,
     in_one_command,
     quiet as quiet,
     read_by_guess,
     read_texts,
-    read_whole,
     reading_advice,
     warn_of_dates as warn_of_dates,
     warn_of_identifiers,
@@ -36,18 +33,17 @@ from rkhs.cli.options import (
     reading_options as reading_options,
     united,
 )
-from rkhs.cli.rows import (
+from rkhs.cli.shapes import (
     APART,
-    names_of_rows,
-    transposed,
+    reshaped,
+    spread_floors as spread_floors,
     warn_of_totals,
-    windows,
+    whole,
     with_progress,
-    with_spreads,
+    with_spreads as with_spreads,
     without_rows,
 )
 from rkhs.data import Dataset, read_mixed
-from rkhs.data.curves import on_one_axis
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r, titles_of as titles_of_data
 from rkhs.data.formats import SDF, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
 from rkhs.data.table_reader import column_count, column_titles, read_chunks
@@ -116,19 +112,7 @@ def _read_items(args: argparse.Namespace, path: str, gram: bool | Literal["cross
     turned = args.kind == "curves" and args.transpose  # a table until it is transposed
     data = _read_all(changed(args, kind=None) if turned else args, path, gram)
     warn_of_identifiers(args, data)
-    return _reshaped(args, as_kernel_reads(data, getattr(args, "kernel", None)))
-
-
-def _reshaped(args: argparse.Namespace, data: Dataset) -> Dataset:
-    """A table whose columns, or windows of rows, are the items."""
-    if getattr(args, "transpose", False):
-        data = transposed(data, args)
-        data = as_curves(data) if args.kind == "curves" else data
-    if getattr(args, "window", None) is not None:
-        step = args.window if args.step is None else args.step
-        data = windows(data, args.window, step, reading_options(args), getattr(args, "of_model", None))
-        data = with_spreads(data, getattr(args, "floors", []))
-    return data
+    return reshaped(args, as_kernel_reads(data, getattr(args, "kernel", None)))
 
 
 def refuse_lone_labels(args: argparse.Namespace, flag: str) -> None:
@@ -203,32 +187,8 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
     if getattr(args, "mixed", False):
         return _read_mixed(args, path, None, None)
     if not gram:
-        return _report_skipped(args, _whole(args, path, options))
+        return _report_skipped(args, whole(args, path, options))
     return _report_skipped(args, read_gram(args, path, gram, options))
-
-
-def _whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
-    """Items of any kind; with ``--transpose`` a column of texts, or of an axis, names their rows."""
-    if {"index_column", "columns"} & options.keys():
-        return read_whole(args, path, options)
-    if not getattr(args, "transpose", False):
-        data = read_whole(args, path, options)
-        if args.kind is None and on_one_axis(data) is not None:
-            what = "the first of each pair of columns is an axis, and the second an item: --transpose reads these"
-            raise Mendable(f"{path}: {what}", transpose=True)
-        return data
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        data = read_whole(args, path, options)
-    if (paired := on_one_axis(data)) is not None:
-        return paired
-    name, why = names_of_rows(data)
-    if name is not None:
-        data = read_whole(args, path, options | {"index_column": name})
-        return replace(data, guessed=(*data.guessed, why))
-    for one in caught:
-        warnings.warn(one.message, stacklevel=2)
-    return data
 
 
 def _read_mixed(

@@ -14,11 +14,11 @@ from rkhs._core.checks import check_number
 from rkhs._core.threads import within_limit
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_notes, warn_of_series
-from rkhs.cli.inputs import new_parts, read_known, user_errors
+from rkhs.cli.inputs import new_parts, read_known, spread_floors, user_errors, with_spreads
 from rkhs.cli.kinds import as_predictors_read, new_diagonal
 from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, changed
 from rkhs.cli.outputs import TABLES, Outputs
-from rkhs.cli.rows import named_rows, peeked, row_labels, spread_floors, with_spreads, write_number_parts
+from rkhs.cli.rows import named_rows, peeked, row_labels, write_number_parts
 from rkhs.cli.summaries import print_result
 from rkhs.data import Dataset
 

@@ -46,7 +46,7 @@ reading the model:
 INPUT = f"""
 reading the input:
 --kind {{{",".join(KINDS)}}}  what the items are, if the name of the file does not say it; without this flag folders are
-    graphs, .txt lines of text, .ts series, .csv, .tsv and .npz vectors
+    graphs, or curves of .csv, .txt and .dpt files, .txt lines of text, .ts series, .csv, .tsv and .npz vectors
 --fingerprint {{{",".join(FINGERPRINTS)}}}  kind of fingerprint of SMILES (default morgan; counts: how often each Morgan
     feature occurs)
 --radius R  radius of Morgan fingerprints, in bonds (default 2)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
+from itertools import compress, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -348,12 +348,18 @@ def lone_values(title: str, known: np.ndarray, rows: Sequence[str] | np.ndarray 
 
 
 def _lone(remarks: list[Remark]) -> Iterator[Remark]:
-    """A few sentences of values far from all others; of more their columns, values and rows."""
-    yield from remarks[:_NAMED]
-    if rest := remarks[_NAMED:]:
-        parts = [remark.text.partition(": is it")[0].split(" holds one value far from all others, ") for remark in rest]
-        named = listed([f"{title} ({value})" for title, value in parts])
-        yield Remark(f"{len(rest)} more values stand far from all others of their columns: {named}.")
+    """One sentence of a row with values far from all others in several columns, and a few of the other values."""
+    parts = [remark.text.partition(": is it")[0].split(" holds one value far from all others, ") for remark in remarks]
+    of = [value.partition(" in ")[2] for _, value in parts]
+    counts = Counter(filter(None, of))
+    whole = [row for row, count in counts.items() if count > _NAMED]
+    for row in whole:
+        columns = listed([title for title, _ in compress(parts, map(row.__eq__, of))])
+        yield Remark(f"{row} holds values far from all others in {counts[row]} columns ({columns}): is the row wrong?")
+    single = [row not in whole for row in of]
+    yield from islice(compress(remarks, single), _NAMED)
+    if rest := [f"{title} ({value})" for title, value in islice(compress(parts, single), _NAMED, None)]:
+        yield Remark(f"{len(rest)} more values stand far from all others of their columns: {listed(rest)}.")
 
 
 def _is_alone(values: np.ndarray, others: np.ndarray) -> bool:

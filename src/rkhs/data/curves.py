@@ -20,7 +20,7 @@ from rkhs._core.errors import InputError, quote
 from rkhs.data.arrays import load_arrays
 from rkhs.data.columns import as_numbers
 from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, keep_rows, listed, locate_all
-from rkhs.data.formats import is_text_table, open_lines
+from rkhs.data.formats import extension_of, is_text_table, open_lines
 from rkhs.data.headers import is_grid
 from rkhs.data.known_columns import read_numbers
 from rkhs.data.mixed import OF_MIXED
@@ -161,6 +161,8 @@ def _checked(t: np.ndarray, y: np.ndarray, row: int) -> tuple[np.ndarray, np.nda
 
 def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
     """Curves on one grid of times: rows of a table, whose empty cells are filled; see ``rkhs.data.read_items``."""
+    if file.is_dir():
+        return _read_curve_folder(file, options)
     given, times = dict(options), None
     if file.suffix.lower() == ".npz":
         times, key = _times_from_file(file)
@@ -194,16 +196,11 @@ def on_one_axis(data: Dataset) -> Dataset | None:
     pairs, names = _pairs_of_columns(data), data.column_names or ()
     if not len(pairs):
         return None
-    axes, values = pairs[:, 0], pairs[:, 1]
     titles, items, units = zip(*map(_parts_of_pair, names[::2], names[1::2]), strict=True)
-    at, notes = axes[0], ["the first of each pair of columns is an axis, which names the rows of the file"]
-    if np.abs(axes - at).max() > _OFF * np.abs(np.diff(at)).min():
-        at = at[(at >= axes.min(axis=1).max()) & (at <= axes.max(axis=1).min())]
-        if len({*titles}) > 1 or 2 * len(at) < data.n_samples:
-            return None
-        orders = np.argsort(axes, axis=1)
-        values = np.array([np.interp(at, x[i], y[i]) for x, y, i in zip(axes, values, orders, strict=True)])
-        notes.append("the axes differ: all are put on the first one by straight lines")
+    at, values, moved = _on_first([*pairs])
+    if moved and (len({*titles}) > 1 or 2 * len(at) < data.n_samples):
+        return None
+    notes = ["the first of each pair of columns is an axis, which names the rows of the file", *moved]
     kept, unit = _in_usual_unit(units)
     if not kept.all():
         notes.append(f"left out, as they are not in {unit}: {listed([*compress(items, ~kept)])}")
@@ -218,6 +215,39 @@ def _pairs_of_columns(data: Dataset) -> np.ndarray:
     count = data.X.shape[1] // 2 if named and data.X.shape[1] % 2 == 0 else 0
     pairs = as_numbers(data.X).T.reshape(count, 2, -1) if count > 1 else np.empty((0, 2, 0))
     return pairs if all(map(_is_axis, pairs[:, 0])) else pairs[:0]
+
+
+def _on_first(pairs: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """The first axis of pairs (2, n) of an axis and values, all values on it, and a note where these were moved."""
+    at, off = pairs[0][0], _OFF * np.abs(np.diff(pairs[0][0])).min()
+    if all(x.shape == at.shape and np.abs(x - at).max() <= off for x, _ in pairs):
+        return at, np.array([y for _, y in pairs]), []
+    at = at[(at >= max(x.min() for x, _ in pairs)) & (at <= min(x.max() for x, _ in pairs))]
+    values = np.array([np.interp(at, *pair[:, np.argsort(pair[0])]) for pair in pairs])
+    return at, values, ["the axes differ: all are put on the first one by straight lines"]
+
+
+def curve_files(folder: Path) -> list[Path]:
+    """The files of a folder that may hold a curve each; none where it has few, or graphs."""
+    files = sorted(file for file in folder.iterdir() if extension_of(file) in (".csv", ".tsv", ".txt"))
+    return (
+        files if len(files) > 1 and not any(file.name.endswith(("_A.txt", "_indicator.txt")) for file in files) else []
+    )
+
+
+def _read_curve_folder(folder: Path, options: dict[str, Any]) -> Dataset:
+    """Curves of a folder, each two columns of a file of its name: an axis and values; on the axis of the first."""
+    pairs = []
+    for file in (files := curve_files(folder)):
+        data = read_table(file, **options)
+        if data.kind != "vectors" or data.X.shape[1] != 2 or not _is_axis(data.X[:, 0]):
+            raise InputError(f"{file}: expected two columns, an axis that rises or falls, and values; correct the file")
+        pairs.append(data.X.T)
+    at, values, notes = _on_first(pairs)
+    if len(at) < 3:
+        raise InputError(f"{folder}: curves must share an interval of their axes; got none; take some files out")
+    order, names = np.argsort(at), tuple(file.stem for file in files)
+    return Dataset(values[:, order], "curves", names, None, str(folder), times=at[order], guessed=tuple(notes))
 
 
 def _in_usual_unit(units: Sequence[str]) -> tuple[np.ndarray, str]:

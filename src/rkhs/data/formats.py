@@ -38,6 +38,10 @@ _SPARSE = (
     "import numpy as np; from sklearn.datasets import load_svmlight_file; X, y = load_svmlight_file({old!r}); "
     "np.savez({new!r}, X=X.toarray())"
 )
+_TAGS = (
+    "import re; from pathlib import Path; t = Path({old!r}).read_text('utf-8'); "
+    r"Path({new!r}).write_text(re.sub(r'(?s)<([a-z -]+)>.*?</\1>\s*', '', t), 'utf-8')"
+)
 _MATRIX = "import scipy; scipy.sparse.save_npz({new!r}, scipy.sparse.csr_array(scipy.io.mmread({old!r})))"
 _PICKLED = (
     "from joblib import load; import pandas; pandas.DataFrame(load({old!r})).to_csv({new!r}) (only of a source that "
@@ -51,6 +55,7 @@ _READERS = {"excel": (".xls", ".ods", ".xlsb", ".xlsm"), "json": (".json",), "st
 # One line of Python that makes a file of another format one that is read.
 _CONVERT = {
     **{end: (_FRAME.format(reader=reader), ".csv") for reader, ends in _READERS.items() for end in ends},
+    ".dwar": (_TAGS, ".tsv"),  # of DataWarrior: a table between tags
     **dict.fromkeys((".svm", ".libsvm", ".svmlight"), (_SPARSE, ".npz")),
     **dict.fromkeys((".pkl", ".pickle", ".joblib"), (_PICKLED, ".csv")),
     ".mtx": (_MATRIX, ".npz"),
@@ -80,7 +85,7 @@ def extension_of(path: str | os.PathLike[str]) -> str:
     """The end of the name of a file that says its format, in small letters."""
     name = Path(path).name.lower()
     end = next((end for end in (*TABLES, *SDF, *FASTA) if name.endswith(end)), Path(name).suffix)
-    return ".txt" if end in (".dat", ".dist", ".pim") else end  # what instruments and alignments write
+    return ".txt" if end in (".asc", ".dat", ".dist", ".dpt", ".pim", ".xy") else end  # of instruments and alignments
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
-from rkhs.data.curves import read_curve_file
+from rkhs.data.curves import curve_files, read_curve_file
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, RowNames, existing_path, keep_rows, read_text, refuse_empty
 from rkhs.data.fasta import as_dna, note_of_masked, read_fasta
 from rkhs.data.formats import FASTA, KINDS, SPECTRA, TABLES, advice, extension_of, is_table, refuse_sparse_lines
@@ -55,7 +55,8 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
       channels); ``.npz`` and ``.npy``, one array of shape (n, length) or (n, length, channels). Missing values
       at the end are padding and cut off.
     * Curves: a table whose columns are named by their times, increasing numbers, or not named; a ``.npz`` file with the
-      array ``times`` or ``t`` next to them.
+      array ``times`` or ``t`` next to them; a folder of ``.csv``, ``.tsv``, ``.txt``, ``.asc``, ``.dpt`` or ``.xy``
+      files, which name the curves, of an axis and values in two columns.
     * Spectra: ``.mgf``, ``.msp``, ``.ms``. An item is a pair ``(mz, intensity)`` of arrays; what else a record says,
       such as ``smiles``, is a column. Rows are named by a title, a name or a number that differs in all records;
       records of MS level 1 next to others are left out.
@@ -126,7 +127,9 @@ def _refuse_unused(file: Path, kind: str, options: dict[str, Any]) -> None:
 def _kind_of(file: Path) -> str | None:
     """The kind that a name stands for; None for tables and molecules."""
     extension = extension_of(file)
-    if file.is_dir() or extension in GRAPH_EXTENSIONS or file.name.endswith("_A.txt"):
+    if file.is_dir():
+        return ("graphs", "curves")[bool(curve_files(file))]
+    if extension in GRAPH_EXTENSIONS or file.name.endswith("_A.txt"):
         return "graphs"
     if extension == ".npz":
         return "graphs" if array_names(file) >= _GRAPH_ARRAYS else None
