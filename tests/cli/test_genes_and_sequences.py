@@ -160,7 +160,7 @@ def test_columns_of_sequences_are_known_by_their_letters(texts: list[str], found
     ("names", "called"),
     [
         (
-            ["/work/42dd/P001_T1_sorted.out.bam", "/work/2979/P002_T2_sorted.out.bam"],
+            ["/runs/42dd/P001_T1_sorted.out.bam", "/runs/2979/P002_T2_sorted.out.bam"],
             ["P001_T1_sorted.out.bam", "P002_T2_sorted.out.bam"],
         ),
         (["P1.bam", "P2.bam"], ["P1.bam", "P2.bam"]),

@@ -66,7 +66,7 @@ def test_a_page_holds_the_map_alone(codes: list[np.ndarray]) -> None:
 
 def test_other_methods_are_named(codes: list[np.ndarray], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["map", "plain.csv", "-o", "m.png", "--method", "autoencoder"]) == 0
-    assert capsys.readouterr().out.endswith("KernelAutoencoder: map of 30 rows: m.png\n")
+    assert capsys.readouterr().out.startswith("KernelAutoencoder: map of 30 rows: m.png\nrebuilt from the map, new ")
     assert main(["map", "plain.csv", "-o", "m.png", "--method", "tsne"]) == 2
     assert "--method must be one of neighbors, autoencoder; got 'tsne'" in capsys.readouterr().err
     assert main(["map", "plain.csv", "-o", "m.png", "--method", "autoencoder", "--estimator", "kpca"]) == 2

@@ -43,7 +43,7 @@ from rkhs.cli.shapes import (
     with_spreads as with_spreads,
     without_rows,
 )
-from rkhs.data import Dataset, read_mixed
+from rkhs.data import Dataset, SkippedRow, read_mixed
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r, titles_of as titles_of_data
 from rkhs.data.formats import SDF, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
 from rkhs.data.table_reader import column_count, column_titles, read_chunks
@@ -226,14 +226,16 @@ def _report_skipped(args: argparse.Namespace, data: Dataset) -> Dataset:
         )
         warn(f"{data.source}: left out, {what}: {rows}")
     for reason in dict.fromkeys(bad.reason for bad in data.skipped if bad.row not in lost):
-        bad = [one for one in data.skipped if one.reason == reason]
-        names = listed([f"{one.row} {quote(one.text)}" for one in bad])
-        warn(
-            f"{data.source}: row {bad[0].row} left out ({reason}): {quote(bad[0].text)}"
-            if len(bad) == 1
-            else f"{data.source}: {len(bad)} rows left out ({reason}): rows {names}"
-        )
+        warn(f"{data.source}: {_left_out([bad for bad in data.skipped if bad.reason == reason])}")
     return data
+
+
+def _left_out(bad: list[SkippedRow]) -> str:
+    """One row that is left out, with its text; or how many are, with the first numbers and texts."""
+    first, reason = bad[0], bad[0].reason
+    if len(bad) == 1:
+        return f"row {first.row} left out ({reason}): {quote(first.text)}"
+    return f"{len(bad)} rows left out ({reason}): rows {listed([f'{one.row} {quote(one.text)}' for one in bad])}"
 
 
 def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:

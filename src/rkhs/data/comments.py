@@ -78,10 +78,15 @@ def without_comments(
     """The mark of comments above a table, and the other rows; the given one where rows of it may begin with that."""
     mark = next(filter(None, map(mark_of, above)), None) if given is None else None
     kept, comments = ([row for row in table if (mark_of(row) == mark) is is_one] for is_one in (False, True))
-    plain = any(kept) and all(is_gap(cell) or holds_number(cell) for row in kept for cell in row)  # no text is a cell
-    if mark is None or (not plain and {*map(len, filter(None, kept))} & {*map(len, comments)}):
+    alike = {*map(len, filter(None, kept))} & {*map(len, comments)}
+    if mark is None or (alike and not _of_numbers(kept)):
         return given, above, table
     return mark, [row for row in above if mark_of(row) != mark], kept
+
+
+def _of_numbers(rows: list[list[str]]) -> bool:
+    """Whether no cell of some rows is a text."""
+    return any(rows) and all(is_gap(cell) or holds_number(cell) for row in rows for cell in row)
 
 
 def uncommented(lines: TextIO, marks: Iterable[str | None], is_comment: Callable[[str], bool]) -> Any:

@@ -26,7 +26,7 @@ def answer_in_columns(cells: np.ndarray, names: Sequence[str], y: np.ndarray, ta
     places = np.flatnonzero(np.isfinite(X).mean(0) >= _SHARE)
     if X.shape[1] < _FEWEST_COLUMNS or len(places) > _MOST_COLUMNS:
         return "", []
-    formula, columns = next(_formulas(X[:, places], [names[j] for j in places], y), ("", []))
+    formula, columns = next(_formulas(X[:, places], [names[j] for j in places.tolist()], y), ("", []))
     parts = {word.lower() for word in _WORD.findall(target)}
     alike = [name for name in columns if parts & {word.lower() for word in _WORD.findall(name)}]
     dropped = alike if len(alike) == 1 and " the order of" not in formula else columns
@@ -48,10 +48,17 @@ def _formulas(X: np.ndarray, names: list[str], y: np.ndarray) -> Iterator[tuple[
     for i, j in combinations(range(len(names)), 2):
         for p, q, product, total in _FORMULAS:
             first, second = (names[i], names[j]) if p > 0 else (names[j], names[i])
-            factor = log_y - p * logs[:, i] - q * logs[:, j]
-            middle = np.nanmedian(factor) if np.isfinite(factor).mean() >= _SHARE else np.nan
-            if (abs(factor - middle) <= _CLOSE).mean() >= _SHARE:
-                scaled = ", up to a factor," if abs(middle) > _CLOSE else ""
+            factor = _constant(log_y - p * logs[:, i] - q * logs[:, j])
+            if factor is not None:
+                scaled = ", up to a factor," if abs(factor) > _CLOSE else ""
                 yield f"{first} {product} {second}{scaled} is", [names[i], names[j]]
             if (abs(y - p * X[:, i] - q * X[:, j]) <= _CLOSE * y.std()).mean() >= _SHARE:
                 yield f"{first} {total} {second} is", [names[i], names[j]]
+
+
+def _constant(values: np.ndarray) -> float | None:
+    """The number that most values are; NaN are none of them."""
+    if np.isfinite(values).mean() < _SHARE:
+        return None
+    middle = float(np.nanmedian(values))
+    return middle if (abs(values - middle) <= _CLOSE).mean() >= _SHARE else None
