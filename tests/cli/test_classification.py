@@ -49,10 +49,11 @@ def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: py
     said = capsys.readouterr().out
     assert "predicts churn: no (10), yes (10); 28 of 48 rows have no class" in said
     assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.csv"]) == 0
-    assert "plain.csv: rows in the fit: 20, such as 'c0'. Their predictions" in capsys.readouterr().err  # with a class
+    said, noted = capsys.readouterr()
+    assert "plain.csv: rows in the fit: 20, such as 'c0'. Their predictions" in noted  # those with a class
     found = table("p.csv")
     right = sum(row["churn"] == row["in_file"] for row in found)
-    assert f"accuracy: {right / 20:.3f} ({right} of 20 rows whose churn is in the file;" in capsys.readouterr().out
+    assert f"accuracy: {right / 20:.3f} ({right} of 20 rows whose churn is in the file;" in said
     assert main(["compare", "plain.csv", "--model", "m.rkhs"]) == 2
     assert "got a model of the class 'churn', which predicts; this command writes" in capsys.readouterr().err
     assert list(found[0]) == ["name", "churn", "in_file", "p(no)", "p(yes)"]
