@@ -161,8 +161,11 @@ def _checked(t: np.ndarray, y: np.ndarray, row: int) -> tuple[np.ndarray, np.nda
 
 def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
     """Curves on one grid of times: rows of a table, whose empty cells are filled; see ``rkhs.data.read_items``."""
-    if file.is_dir():
-        return _read_curve_folder(file, options)
+    return _read_curve_folder(file, options) if file.is_dir() else _read_curve_table(file, options)
+
+
+def _read_curve_table(file: Path, options: dict[str, Any]) -> Dataset:
+    """Curves as rows of a table, on one grid of times."""
     given, times = dict(options), None
     if file.suffix.lower() == ".npz":
         times, key = _times_from_file(file)
