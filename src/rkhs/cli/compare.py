@@ -12,8 +12,8 @@ import numpy as np
 from rkhs import estimators, evaluation, kernels
 from rkhs._core.errors import InputError, quote
 from rkhs.cli.columns import column_notes, warn_of_series
-from rkhs.cli.inputs import changed, diag_options, read_for_model, read_input, refuse_lone_labels, user_errors
-from rkhs.cli.kinds import default_kernel
+from rkhs.cli.inputs import changed, read_for_model, read_input, refuse_lone_labels, user_errors
+from rkhs.cli.kinds import default_kernel, diag_options
 from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, as_command, flags_in, refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, check_diagonal, of_class, read_model_file
 from rkhs.cli.robust import outlier_sentence

@@ -13,7 +13,8 @@ import numpy as np
 from rkhs import estimators, outputs
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
-from rkhs.cli.inputs import chunks_for_model, diag_options, reading_options, user_errors
+from rkhs.cli.inputs import chunks_for_model, reading_options, user_errors
+from rkhs.cli.kinds import diag_options
 from rkhs.cli.options import FILE, INPUT, MODEL
 from rkhs.cli.outputs import SHEETS, TABLES, Outputs, of_class, read_model_file
 from rkhs.cli.rows import write_number_parts

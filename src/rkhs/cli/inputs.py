@@ -79,15 +79,6 @@ def _given_options(args: argparse.Namespace) -> dict[str, Any]:
     return given | reading_options(args) | fingerprint_options(args)
 
 
-def diag_options(args: argparse.Namespace, model: estimators.KernelEstimator) -> dict[str, float]:
-    """What ``--diag`` says to a model of a Gram matrix; another model knows ``k(x, x)`` itself, and refuses it."""
-    if args.diag is None:
-        return {}
-    if model.kernel_.domain != "gram":
-        raise InputError(f"--diag is for models of Gram matrices; got {args.diag:g} for one that reads items; drop it")
-    return {"diag": args.diag}
-
-
 def read_input(args: argparse.Namespace, path: str) -> Dataset:
     """Read a file as the options say, without the rows of ``--leave-out``."""
     if path.lower().endswith(".rkhs"):
@@ -348,9 +339,9 @@ def _in_training_order(
 ) -> Dataset:
     """Columns in the order of those of the fit, where both files name these."""
     found: Sequence[str] | None = data.column_names
-    if names is not None and found is None and what != _OF_FIT:
-        warn(Note(f"{path}: its columns have no names, and are taken in the order of the items of the fit"))
     if names is None or found is None:
+        if names is not None and what != _OF_FIT:
+            warn(Note(f"{path}: its columns have no names, and are taken in the order of the items of the fit"))
         return data
     if len(set(names)) < len(names):
         raise InputError(

@@ -108,6 +108,15 @@ def new_diagonal(args: argparse.Namespace, model: estimators.KernelNovelty) -> n
     return read_numbers(args.diag, names_first=True).X.ravel()
 
 
+def diag_options(args: argparse.Namespace, model: estimators.KernelEstimator) -> dict[str, float]:
+    """What ``--diag`` says to a model of a Gram matrix; another model knows ``k(x, x)`` itself, and refuses it."""
+    if args.diag is None:
+        return {}
+    if model.kernel_.domain != "gram":
+        raise InputError(f"--diag is for models of Gram matrices; got {args.diag:g} for one that reads items; drop it")
+    return {"diag": args.diag}
+
+
 def choose_by_classes(args: argparse.Namespace, data: Dataset) -> selection.KernelChoice:
     """Compare the kernels of the kind by the classes that the file holds."""
     if args.kernel is not None:

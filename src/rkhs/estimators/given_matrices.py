@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 K = TypeVar("K", Kernel, OperatorKernel)
 
 _RADIUS, _BITS = 2, 2048
+MOST_IN_BOUND, _RIDGE = 64, 0.1  # items, and multiple of k(x, x), of the bound on rows of kernel values
 
 
 def adapted_to(X: Any, kernel: K) -> K:
@@ -143,6 +144,23 @@ def read_diagonal(diag: ArrayLike | None, K: Tensor, train_diagonal: np.ndarray)
             "items; pass diag=, or a Gram matrix whose diagonal is one"
         )
     return K.new_full((m,), constant)
+
+
+def spread_places(n: int, count: int) -> np.ndarray:
+    """Places of so many of n items, evenly spaced."""
+    return np.linspace(0, n - 1, count).astype(int)
+
+
+def bound_of(K: np.ndarray) -> np.ndarray | None:
+    """Root of the inverse of a part of a Gram matrix with a ridge; none where k(x, x) differs or the part is no kernel.
+
+    The Schur complement ``k(x, x) - k(x)^T (K + r I)^-1 k(x)`` of an item is positive.
+    """
+    diagonal, places = constant_value(K.diagonal()) or 0.0, spread_places(len(K), min(len(K), MOST_IN_BOUND))
+    if diagonal <= 0.0:
+        return None
+    values, vectors = np.linalg.eigh(K[np.ix_(places, places)] / diagonal)
+    return vectors / np.sqrt(values + _RIDGE) / diagonal if values[0] > -0.1 * _RIDGE else None
 
 
 def has_views(X: Any) -> bool:

@@ -30,11 +30,19 @@ from rkhs._core.arrays import (
 )
 from rkhs._core.checks import check_gram, check_spread, check_squares
 from rkhs._core.errors import InputError, quote
-from rkhs._core.linalg import constant_value
 from rkhs._core.ownership import private_copy, unshared
 from rkhs._core.stored import Stored, check_places, check_shape, check_whole
 from rkhs.engines.sources import as_rows, is_stream
-from rkhs.estimators.given_matrices import kernel_leaves, new_matrix, read_sparse, scalar_kernels, training_matrix
+from rkhs.estimators.given_matrices import (
+    MOST_IN_BOUND,
+    bound_of,
+    kernel_leaves,
+    new_matrix,
+    read_sparse,
+    scalar_kernels,
+    spread_places,
+    training_matrix,
+)
 from rkhs.estimators.options.arguments import TABLES
 from rkhs.estimators.run import items_bytes
 from rkhs.kernels.objects.molecules import FINGERPRINTS
@@ -52,7 +60,6 @@ _OF_KERNEL = (
     "make them of distances by the formula of the fit, or fit on distances: rkhs fit FILE --gram reads these",
 )
 _OF_DISTANCES = "distances", "the model makes kernel values of them"
-_MOST_IN_BOUND, _RIDGE = 64, 0.1  # items, and multiple of k(x, x), of the bound on rows of kernel values
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +210,7 @@ class Reader(Stored):
         facts: dict[str, Any] = {"dtype": array.dtype, "grid": grid, "filling": filling, "fingerprint": fingerprint}
         if gram:
             matrix = to_tensor(check_gram(array, "X (kernel='precomputed')"), **estimator._options)
-            return cls(view_weights=view_weights, bound=_bound(array), **facts), matrix
+            return cls(view_weights=view_weights, bound=bound_of(array), **facts), matrix
         if not known:
             estimator._announce_dense(array.shape, storage)
         if columns == "raw":
@@ -239,7 +246,7 @@ class Reader(Stored):
         """Kernel values of new items; where no item has most of them with those of the fit, as distances, an error."""
         K = rows if self.distance_scale is None else np.exp(rows / -self.distance_scale)
         bound = np.zeros((1, 1)) if self.bound is None else self.bound
-        if 2 * (np.square(K[:, _spread(self.n_items, len(bound))] @ bound).sum(axis=1) > 1.0).sum() > len(K):
+        if 2 * (np.square(K[:, spread_places(self.n_items, len(bound))] @ bound).sum(axis=1) > 1.0).sum() > len(K):
             needed, advice = _OF_KERNEL if self.distance_scale is None else _OF_DISTANCES
             raise InputError(
                 f"{name} must hold {needed} with the items of the fit; got numbers such as "
@@ -305,27 +312,10 @@ class Reader(Stored):
         if kernel.domain == "gram":
             check_places("kept rows", self.kept, getattr(estimator, "n_features_in_", 0))
             check_whole("number of training items", self.n_items, 1)
-            check_shape("bound on kernel values", self.bound, *2 * [min(self.n_items, _MOST_IN_BOUND)])
+            check_shape("bound on kernel values", self.bound, *2 * [min(self.n_items, MOST_IN_BOUND)])
             expected = features.width if features.whole and self.kept is None else None
         if expected is not None and getattr(estimator, "n_features_in_", expected) != expected:
             raise InputError(f"n_features_in_ of a model file must be {expected}; got {estimator.n_features_in_}")
-
-
-def _spread(n: int, count: int) -> np.ndarray:
-    """Places of so many of n items, evenly spaced."""
-    return np.linspace(0, n - 1, count).astype(int)
-
-
-def _bound(K: np.ndarray) -> np.ndarray | None:
-    """Root of the inverse of a part of a Gram matrix with a ridge; none where k(x, x) differs or the part is no kernel.
-
-    The Schur complement ``k(x, x) - k(x)^T (K + r I)^-1 k(x)`` of an item is positive.
-    """
-    diagonal, places = constant_value(K.diagonal()) or 0.0, _spread(len(K), min(len(K), _MOST_IN_BOUND))
-    if diagonal <= 0.0:
-        return None
-    values, vectors = np.linalg.eigh(K[np.ix_(places, places)] / diagonal)
-    return vectors / np.sqrt(values + _RIDGE) / diagonal if values[0] > -0.1 * _RIDGE else None
 
 
 def _are_capitals(kernel: Kernel | OperatorKernel, items: Any) -> bool | None:
