@@ -29,7 +29,16 @@ from rkhs.cli.corrections import (
 from rkhs.cli.kernel_values import read_gram
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
 from rkhs.cli.options import changed as changed, column, mended, named_columns as named_columns, parts_of, united
-from rkhs.cli.rows import APART, names_of_rows, transposed, warn_of_totals, windows, with_progress, without_rows
+from rkhs.cli.rows import (
+    APART,
+    names_of_rows,
+    only_rows,
+    transposed,
+    warn_of_totals,
+    windows,
+    with_progress,
+    without_rows,
+)
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r, titles_of as titles_of_data
 from rkhs.data.formats import SDF, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
@@ -104,6 +113,8 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
     data = _read_all(changed(args, kind=None) if turned else args, path, gram)
     warn_of_identifiers(args, data)
     data = _reshaped(args, as_kernel_reads(data, getattr(args, "kernel", None)))
+    if getattr(args, "only", None) is not None:
+        data = only_rows(data, args.only, path, reading_options(args))
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
 

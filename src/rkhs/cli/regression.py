@@ -28,6 +28,7 @@ from rkhs.cli.targets import (
     read_with_numbers,
     robustly,
     values_of_column,
+    warn_of_several_quantities,
     without_named,
 )
 from rkhs.data.columns import ON_BOTH_SIDES, repeats_items
@@ -71,6 +72,8 @@ def fit_regressor(args: argparse.Namespace) -> None:
     refuse_with_predict(args, flags, ", which fits an OperatorKernelRegressorCV")
     data, Y, names, unknown = read_with_numbers(args)
     warn_of_series(args, data)
+    if len(names) == 1:
+        warn_of_several_quantities(args, data, Y[:, 0])
     y = Y[:, 0] if len(names) == 1 else Y
     with user_errors():
         args, choice = _with_kernel(args, data, Y)

@@ -24,7 +24,7 @@ from rkhs.data import writers
 from rkhs.data.columns import as_numbers, unlike_columns
 from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_rows as keep_rows, listed, titles_of
 from rkhs.data.formats import is_table, is_text_table
-from rkhs.data.known_columns import times_of_rows
+from rkhs.data.known_columns import read_column, times_of_rows
 from rkhs.data.series_files import AXES_NOTE
 from rkhs.data.table_reader import Options, find_layout
 from rkhs.data.text import Doubtful, Mendable, Note
@@ -501,4 +501,16 @@ def without_rows(data: Dataset, text: str) -> Dataset:
     if kept.sum() < 2:
         out = data.n_samples - int(kept.sum())
         raise InputError(f"--leave-out must leave two rows at least; got {out} of {data.n_samples} rows; name fewer")
+    return keep_rows(data, kept, LEFT_OUT)
+
+
+def only_rows(data: Dataset, text: str, path: str, options: dict[str, Any]) -> Dataset:
+    """The rows of a file whose column holds a text, ``COLUMN=VALUE``; the others are skipped."""
+    name, _, wanted = text.partition("=")
+    column = read_column(path, name, argument="--only", **options)
+    cells = [*map(str, np.delete(column, [bad.row - 1 for bad in data.skipped]).tolist())]
+    kept = np.array([cell == wanted for cell in cells])
+    if kept.sum() < 2:
+        most = listed([quote(cell) for cell, _ in Counter(cells).most_common(_BELOW)])
+        raise InputError(f"--only {text} must keep two rows at least; got {kept.sum()}; the column holds {most}")
     return keep_rows(data, kept, LEFT_OUT)

@@ -26,7 +26,7 @@ def answer_in_columns(cells: np.ndarray, names: Sequence[str], y: np.ndarray, ta
     places = np.flatnonzero(np.isfinite(X).mean(0) >= _SHARE)
     if X.shape[1] < _FEWEST_COLUMNS or len(places) > _MOST_COLUMNS:
         return "", []
-    formula, columns = next(_formulas(X[:, places], [names[j] for j in places], y), ("", []))
+    formula, columns = next(_formulas(X[:, places], [names[int(j)] for j in places], y), ("", []))
     parts = {word.lower() for word in _WORD.findall(target)}
     alike = [name for name in columns if parts & {word.lower() for word in _WORD.findall(name)}]
     dropped = alike if len(alike) == 1 and " the order of" not in formula else columns

@@ -89,8 +89,8 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     predicted, residuals, sentences = (groups if classed else numbers)(name, true, left_out)
     if found.get("R^2", 0.0) > LEAST_R2 and not classed and items.columns and items.kind in ("vectors", "table"):
         cells = np.asarray(items.X if items.numbers is None else items.numbers)[rows]
-        what, columns = answer_in_columns(cells, items.columns, true, name)
-        sentences += [f"{what}, leave out what is (--drop-columns {','.join(columns)})."] * bool(what)
+        what, answers = answer_in_columns(cells, items.columns, true, name)
+        sentences += [f"{what}, leave out what is (--drop-columns {','.join(answers)})."] * bool(what)
     columns, chance = _permutation_importances(machine, items, X, Y)
     wrong = np.flatnonzero(residuals > (0.5 if classed else outlier_factor(residuals) * np.median(residuals)))
     chosen = ", with settings that were chosen without it" if nested else ""
