@@ -35,6 +35,21 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)  # before cases are chosen by their markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the cases of a test with ``sample(n)``, n at equal steps are tried by default, and the others are slow."""
+    functions: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sample") and not item.get_closest_marker("slow"):
+            functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in functions.values():
+        count = cases[0].get_closest_marker("sample").args[0]
+        kept = {i * len(cases) // count for i in range(count)}
+        for i, item in enumerate(cases):
+            if i not in kept:
+                item.add_marker("slow")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file() -> Iterator[None]:
     """Examples in docstrings are those of the library: no module of tests has one, and to look for them takes time."""
@@ -80,7 +95,7 @@ def _one_torch_thread() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def few_candidates() -> Iterator[dict[str, Any]]:
-    """Fits are short: autoencoders try one regulariser, maps one decoder after a short descent, forests have few trees.
+    """Fits are short: autoencoders try one regulariser and end early, maps try one decoder, forests have few trees.
 
     Yields what is replaced, by name. What most tests ask does not depend on the model that is chosen, nor on where a
     descent ends, nor on how often an accuracy is measured; the others use ``all_candidates``.
@@ -90,14 +105,18 @@ def few_candidates() -> Iterator[dict[str, Any]]:
     from rkhs.estimators.maps import decoder, fit
     from rkhs.evaluation import comparison
 
-    read = settings._read_regs
+    read, as_solver = settings._read_regs, settings.as_solver
 
     def few(*args: Any, **options: Any) -> dict[str, Any]:
         found = read(*args, **options)
         return {**found, "candidates": found["candidates"][-1:], "weaker": ()} if "candidates" in found else found
 
+    def rough(solver: Any, names: Any, max_iter: Any, tol: float) -> Any:
+        return as_solver(solver, names, max_iter, 1e-2 if tol == 1e-4 else tol)  # the default
+
     short = {
         (settings, "_read_regs"): few,
+        (settings, "as_solver"): rough,
         (decoder, "_WIDTHS_AND_REGS"): decoder._WIDTHS_AND_REGS[1:2],
         (decoder, "_FOLDS"): 2,
         (comparison, "_TREES"): 5,

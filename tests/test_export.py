@@ -48,6 +48,7 @@ def export(model: Any, path: Path, **options: Any) -> Path:
     return path
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_encoders_agree(kernel: Any, data: Any, tmp_path: Path) -> None:
     X, new = data
@@ -91,6 +92,7 @@ def test_free_linear_parts(data: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(back, model.inverse_transform(codes), atol=1e-8)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "model",
     [

@@ -59,6 +59,7 @@ def answers(model: Any, items: np.ndarray) -> list[np.ndarray]:
 LATE = {"two layers", "kernel alone", "not centred"}  # test_lean_files.py has them for features
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.slow) if one in LATE else one for one in CASES])
 def test_what_is_computed_again_is_the_same_to_the_last_bit(name: str, tmp_path: Path) -> None:
     model, items, extra = CASES[name]

@@ -159,7 +159,7 @@ def test_search_and_colours(browser: Browser, table: Path) -> None:
     assert text_of(browser, "#result").startswith("11 found")  # 3, and 30 to 39
     browser.key("Enter")
     assert "11 selected" in text_of(browser, "#chosen")
-    assert browser.run("document.querySelectorAll('#legend li').length") == 2
+    assert browser.run("document.querySelectorAll('#legend li').length") == 3  # what is coloured, and two classes
     browser.run("document.getElementById('colour').value = '1'")
     browser.run("document.getElementById('colour').dispatchEvent(new Event('change'))")
     assert browser.run("document.querySelectorAll('#legend .ramp').length") == 1
@@ -224,3 +224,49 @@ def test_names_and_dates_are_not_broken_on_a_telephone(browser: Browser, tmp_pat
     heights = browser.run("[...document.querySelectorAll('td .pick')].map((b) => b.getBoundingClientRect().height)")
     assert max(heights) < 35  # one line
     assert browser.run("document.documentElement.scrollWidth") <= 390
+
+
+def test_values_in_the_card_are_not_broken_and_dates_are_dates(browser: Browser, tmp_path: Path) -> None:
+    from rkhs.data import Dataset
+
+    names = ("a rather long name of a column", "day")
+    cells = np.c_[X[:, 0], 19_000.0 + np.arange(N)].astype(object)
+    data = Dataset(cells, "table", tuple(NAMES), names, "t.csv", dates=("day",))
+    make_report(KernelPCA(2, columns="filled").fit(cells), data).save(tmp_path / "card.html")
+    for width in (1280, 390):
+        browser.open(tmp_path / "card.html", width)
+        browser.click(*place_of(browser, 5))
+        lines = browser.run("[...document.querySelectorAll('#card dd')].map((d) => [d.textContent, d.offsetHeight])")
+        assert ["2022-01-13", lines[0][1]] in lines
+        assert max(height for _, height in lines) < 90  # of long names, whose values are in one line
+        text = "[...document.querySelectorAll('#card dd')].map((d) => { const r = document.createRange(); "
+        text += "r.selectNodeContents(d); return r.getClientRects().length; })"
+        assert set(browser.run(text)) == {1}
+        assert not browser.complaints
+
+
+def test_long_tables_unfold_and_commands_are_copied(browser: Browser, tmp_path: Path) -> None:
+    wide = RNG.normal(size=(N, 30))
+    names = [f"column {j}" for j in range(30)]
+    command = "rkhs fit 'my table.csv' --missing '-9, x' --predict y -o model.rkhs\nrkhs predict model.rkhs new.csv"
+    report = make_report(KernelPCA(2).fit(wide), wide, column_names=names, commands=[("Predict", command)])
+    report.save(tmp_path / "wide.html")
+    browser.open(tmp_path / "wide.html")
+    rows = "[...document.querySelectorAll('#input tbody tr')].filter((r) => r.offsetHeight).length"
+    assert browser.run(rows) == 12
+    browser.run("document.querySelector('#input .unfold').click()")
+    assert browser.run(rows) == 30
+    assert text_of(browser, "pre code") == command
+    browser.run("document.querySelector('pre .copy').click()")
+    assert browser.run("getSelection().toString()").split() == command.split()
+    assert browser.run("document.documentElement.scrollWidth") <= 1200
+    assert not browser.complaints
+
+
+def test_a_marked_row_of_the_picture_is_shown_on_the_map(browser: Browser, tmp_path: Path) -> None:
+    y = X[:, 0] + 0.01 * RNG.normal(size=N)
+    y[4] += 30.0
+    make_report(KernelPCA(2).fit(X), X, target=y, names=NAMES).save(tmp_path / "marked.html")
+    browser.open(tmp_path / "marked.html")
+    browser.run("document.querySelector('.chart circle').dispatchEvent(new Event('click'))")
+    assert text_of(browser, "#card h3") == NAMES[4]

@@ -29,6 +29,57 @@ def test_columns_that_are_curves_are_compared_by_transpose(descending: bool, run
     assert min(scores, key=lambda row: float(row[1]))[0] == "s5"
 
 
+def spectra_of_items() -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """An axis that falls, twelve spectra of which the sixth is noise, and their names."""
+    axis = np.arange(400.0, 250.0, -5.0)
+    spectra = np.exp(-(((axis[:, None] - 320.0) / 20.0) ** 2)) * RNG.uniform(1.0, 1.3, 12) + axis[:, None] / 300.0
+    spectra[:, 5] = RNG.normal(size=len(axis))
+    return axis, spectra.round(6), [f"s{j}" for j in range(12)]
+
+
+def scores_of(run: Run, *words: str) -> tuple[list[str], np.ndarray, str]:
+    """Names and scores of items, and what is printed."""
+    status, said, out = run("novelty", *words, "-o", "b.csv", "--transpose")
+    assert status == 0, said
+    cells = [line.split(",") for line in Path("b.csv").read_text().splitlines()[1:]]
+    return [row[0] for row in cells], np.array([float(row[2]) for row in cells]), out
+
+
+def test_pairs_of_an_axis_and_an_item_are_items_on_one_axis(run: Run) -> None:
+    """As a spectrometer writes them: two rows of names, a baseline in another unit, and a log below."""
+    axis, spectra, names = spectra_of_items()
+    plain = [",".join([f"{at:g}", *map(str, row)]) for at, row in zip(axis, spectra.tolist(), strict=True)]
+    table("plain.csv", [",".join(["nm", *names]), *plain])
+    pairs = [
+        f"{at:g},{100.0 + at / 7:.3f}" + "".join(f",{at:g},{y}" for y in row) + ","
+        for at, row in zip(axis, spectra.tolist(), strict=True)
+    ]
+    log = [line for name in names for line in ("", name, "Rate, 600.0", "Made by: X, Y", "Baseline: none")]
+    table("a.csv", ["Base,," + ",,".join(names) + ",,", "nm,%T" + ",nm,Abs" * 12 + ",", *pairs, *log])
+    status, said, _ = run("novelty", "a.csv")
+    assert (status, printed(said)) == (2, ["novelty", "a.csv", "--transpose"])
+    expected, found = scores_of(run, "plain.csv"), scores_of(run, "a.csv")
+    assert found[0] == expected[0] == names
+    np.testing.assert_array_equal(found[1], expected[1])
+    assert "rows below the table left out: 48, the first 's0'" in found[2]
+    assert "left out, as they are not in Abs: %T" in found[2]
+
+
+def test_items_with_axes_of_their_own_are_put_on_the_first_one(run: Run) -> None:
+    axis, spectra, names = spectra_of_items()
+    moved = axis[:, None] + np.arange(12.0) / 10.0  # each spectrum at other places
+    there = np.array([np.interp(moved[:, j], axis[::-1], spectra[::-1, j]) for j in range(12)]).T.round(6)
+    rows = [
+        ",".join(f"{at:g},{y}" for at, y in zip(*pair, strict=True))
+        for pair in zip(moved.tolist(), there.tolist(), strict=True)
+    ]
+    table("a.csv", [",".join(f"nm,{name}" for name in names), *rows])
+    found = scores_of(run, "a.csv")
+    assert found[0] == names
+    assert found[1].argmax() == 5
+    assert "all are put on the first one by straight lines" in found[2]
+
+
 def test_sensors_without_one_shape_are_rows_of_a_series(run: Run) -> None:
     walks = np.cumsum(RNG.normal(size=(260, 24)), axis=0)
     rows = [",".join(f"{cell:.3f}" for cell in row) for row in np.column_stack([np.arange(260.0), walks])]
@@ -48,3 +99,57 @@ def test_rows_named_by_their_times_are_a_series(run: Run) -> None:
     assert status == 0
     assert "the 96 rows are times of one long series, 4 windows of a day" in said
     assert printed(said) == ["novelty", "a.csv", "-o", "b.csv", "--window", "24"]
+
+
+@pytest.mark.parametrize("unit", [1, 100])
+def test_days_and_hours_written_as_numbers_are_times(unit: int, run: Run) -> None:
+    """As weather services write them, by the ends of hours; Fahrenheit is a copy of Celsius, up to rounding."""
+    days, hours = [20230226 + i for i in range(3)] + [20230301 + i for i in range(9)], range(1, 25)
+    warmth = [10.0 + 8.0 * np.sin((hour - 9) / 4) + RNG.normal() for _ in days for hour in hours]
+    times = [(day, hour * unit) for day in days for hour in hours]
+    rows = [f"{day},{hour},{c:.1f},{1.8 * c + 32.0:.1f}" for (day, hour), c in zip(times, warmth, strict=True)]
+    table("a.csv", ["YYYYMMDD,HH,T,F", *rows[:100], *rows[101:]])
+    status, said, _ = run("novelty", "a.csv", "-o", "b.csv")
+    assert status == 0
+    assert printed(said) == ["novelty", "a.csv", "-o", "b.csv", "--window", "24"]
+    status, said, out = run("novelty", "a.csv", "-o", "b.csv", "--window", "24")
+    assert (status, "HH+" in out, "copy" in out) == (0, False, False)
+    assert "F is a copy in another unit of T, which then counts twice" in said
+    assert "1 of 12 windows lack 2 cells of 48" in said
+    assert printed(said) == ["novelty", "a.csv", "-o", "b.csv", "--window", "24", "--drop-columns", "F"]
+    names = [line.split(",")[0] for line in Path("b.csv").read_text().splitlines()[1:]]
+    assert names == [f"{day // 10000}-{day // 100 % 100:02d}-{day % 100:02d} 01:00" for day in days]
+
+
+def test_days_alone_and_sales_are_told_apart(run: Run) -> None:
+    """Days of a series are times; days of sales, next to numbers of rooms, are numbers."""
+    days = np.datetime64("2023-01-30") + np.arange(90)
+    rows = [f"{str(day).replace('-', '')},{RNG.integers(1, 6)},{RNG.normal():.3f}" for day in days]
+    table("a.csv", ["day,n,x", *rows])
+    assert "the 90 rows are times of one long series" in run("novelty", "a.csv")[1]
+    table("a.csv", ["day,n,x", *(rows[i] for i in RNG.integers(0, 90, 90))])
+    assert "long series" not in run("novelty", "a.csv")[1]
+
+
+def test_constant_windows_are_unlike_all_and_noted(run: Run) -> None:
+    """A meter that is stuck at its mean for a day, and at zero for six hours; by distances both are near others."""
+    use = (1.2 + np.sin(np.arange(24) / 4)) * np.exp(0.3 * np.random.default_rng(1).normal(size=(60, 24)))
+    use[11], use[29, 10:16] = use.mean(), 0.0
+    for name, rows in (("a.csv", use), ("b.csv", use[[3, 11]])):
+        hours = [
+            f"{np.datetime64('2024-01-01') + i} {t:02d}:00,{x:.2f}"
+            for i, day in enumerate(rows)
+            for t, x in enumerate(day)
+        ]
+        table(name, ["time,use", *hours])
+    status, said, out = run("novelty", "a.csv", "--window", "24")
+    assert status == 0
+    assert "in other windows at most 2 times: 2024-01-12 00:00 (24 times), 2024-01-30 00:00 (6 times)" in said
+    first = next(line for line in out.splitlines() if line.startswith("  2024"))
+    assert first.startswith("  2024-01-12 00:00: score 1.0")
+    assert "of use" in first
+    status, said, _ = run("novelty", "a.csv", "b.csv", "--window", "24", "-o", "c.csv")
+    assert status == 0, said
+    scores = [float(line.split(",")[2]) for line in Path("c.csv").read_text().splitlines()[1:]]
+    assert scores[0] < 0.9 < scores[1]
+    assert run("novelty", "a.csv", "--window", "24", "--kernel", "gaussian", "-o", "d.csv")[0] == 0

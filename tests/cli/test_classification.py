@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import rkhs
 from rkhs.cli.class_choices import cross_validated
 from rkhs.cli.kinds import choose_for_sequences
 from rkhs.cli.main import main
+from rkhs.errors import InputError
 from rkhs.evaluation import SmoothClassifier, load_classifier
 from rkhs.evaluation.comparison import counting_error
 from tests.cli.commands import printed
@@ -47,7 +49,12 @@ def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: py
     said = capsys.readouterr().out
     assert "predicts churn: no (10), yes (10); 28 of 48 rows have no class" in said
     assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.csv"]) == 0
+    assert "plain.csv: rows in the fit: 20, such as 'c0'. Their predictions" in capsys.readouterr().err  # with a class
     found = table("p.csv")
+    right = sum(row["churn"] == row["in_file"] for row in found)
+    assert f"accuracy: {right / 20:.3f} ({right} of 20 rows whose churn is in the file;" in capsys.readouterr().out
+    assert main(["compare", "plain.csv", "--model", "m.rkhs"]) == 2
+    assert "got a model of the class 'churn', which predicts; this command writes" in capsys.readouterr().err
     assert list(found[0]) == ["name", "churn", "in_file", "p(no)", "p(yes)"]
     assert [row["in_file"] for row in found] == LABELS  # what is known is told from what is predicted
     assert [row["name"] for row in found] == [f"c{i}" for i in range(N)]
@@ -60,6 +67,12 @@ def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: py
     np.testing.assert_allclose(shares, head.predict_proba(codes), rtol=5e-6)
     classifier = load_classifier("m.rkhs")
     assert classifier.predict(np.stack([A, B], axis=1)).tolist() == head.predict(codes).tolist()
+    rows = [{"b": b, "a": a} for a, b in zip(A, B, strict=True)]  # as a service gets them
+    assert classifier.predict(rows).tolist() == head.predict(codes).tolist()
+    with pytest.raises(InputError, match=r"X must have the columns of fit .*; it lacks \['a'\], and \['A'\] are not"):
+        classifier.predict([{"A": 1.0, "b": 2.0}])
+    with pytest.raises(AttributeError, match="has no predict: it makes codes; rkhs.evaluation.load_classifier reads"):
+        model.predict(rows)
     np.testing.assert_allclose(classifier.predict_proba(np.stack([A, B], axis=1)), shares, rtol=5e-6)
     truth = np.where(SIDE > 0, "yes", "no")[20:]
     assert np.mean([row["churn"] for row in found[20:]] == truth) > 0.8
@@ -100,6 +113,10 @@ def test_copies_of_a_row_are_in_one_part() -> None:
     ("words", "said"),
     [
         (["--loss", "huber"], "--loss does not go with --predict of a class"),
+        (
+            ["--robust"],
+            "labels that look wrong are named without it, by this command:\n\n  rkhs fit plain.csv",
+        ),
         (["--codes", "z.csv"], "--codes does not go with --predict; leave"),
         (["--columns", "a,churn"], "--columns must not contain the column of --predict; got churn in both"),
     ],
@@ -107,6 +124,23 @@ def test_copies_of_a_row_are_in_one_part() -> None:
 def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
     assert main(["fit", "plain.csv", *FAST, *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_labels_that_the_other_rows_contradict_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two swapped names, and no other."""
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(["salt", "acid", "base"], 12)
+    rows = rng.normal(size=(36, 3)) + 6.0 * (kinds[:, None] == np.unique(kinds))
+    kinds[[5, 20]] = kinds[[20, 5]]
+    lines = [f"s{i},{kind},{','.join(map(str, row))}" for i, (kind, row) in enumerate(zip(kinds, rows, strict=True))]
+    Path("kinds.csv").write_text("\n".join(["name,kind,a,b,c", *lines]) + "\n")
+    words = ["fit", "kinds.csv", "--predict", "kind", "--estimator", "kernel-pca", "-o", "m.rkhs"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "suspicious labels, 2: another class is likelier by 0.5, by the other rows: s" in said
+    assert {"s5 (acid, by the others salt)", "s20 (salt, by the others acid)"} <= {*re.findall(r"s\d+ \([^)]*\)", said)}
+    assert main([*words, "--json"]) == 0
+    assert {row["row"] for row in json.loads(capsys.readouterr().out)["suspicious labels"]} == {"s5", "s20"}
 
 
 def test_columns_that_are_no_classes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,6 +231,7 @@ def test_classes_of_a_gram_matrix_are_found_by_the_names_of_its_rows(folder: Pat
         ValueError, match="same order"
     ):  # kernel values with other training items than their column says
         model.predict(new.iloc[:, ::-1])
+    assert model.predict(new.iloc[:, ::-1].to_dict("records")).tolist() == model.predict(new).tolist()
 
 
 def test_the_error_of_an_accuracy_is_that_of_its_parts_where_these_differ_more() -> None:

@@ -90,7 +90,7 @@ def test_days_of_hours_that_are_named_by_their_ends_begin_after_midnight(capsys:
     assert main(command_of(said)) == 0
     said = capsys.readouterr()
     assert "of 38 windows of hours.csv" in said.out
-    assert f"  {START + datetime.timedelta(days=30):%d-%m-%Y} 01:00: p 0.0263, in NO2+" in said.out
+    assert f"  {START + datetime.timedelta(days=30):%d-%m-%Y} 01:00: score 1.01, p 0.0263, in NO2+" in said.out
 
 
 @pytest.mark.parametrize("command", [*(pytest.param(one, marks=pytest.mark.slow) for one in ("report", "map")), "fit"])

@@ -127,6 +127,24 @@ def test_the_page_of_a_map_says_each_thing_once(folder: Path, capsys: pytest.Cap
     assert Path("m.html").read_text().count("nearest neighbours the map keeps") == 1
 
 
+def test_a_map_of_neighbours_has_no_axes_and_letters_without_a_font_are_one_warning(
+    folder: Path, drawn: list[dict[str, object]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from matplotlib import font_manager
+
+    fonts = [font for font in font_manager.fontManager.ttflist if font.name.startswith("DejaVu")]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", fonts)
+    rows = np.random.default_rng(0).normal(size=(30, 3))
+    Path("t.csv").write_text(
+        "id,a,b,c\n" + "".join(f"\u682a{i},{','.join(map(str, row))}\n" for i, row in enumerate(rows)), encoding="utf-8"
+    )
+    assert main(["map", "t.csv", "-o", "m.png"]) == 0
+    printed = capsys.readouterr().err
+    assert printed.count("rkhs: warning: boxes stand for letters") == 1
+    assert "Glyph" not in printed
+    assert "-o m.html" in printed
+
+
 def test_help_has_the_neighbours_of_the_map(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["map", "--help"])

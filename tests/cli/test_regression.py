@@ -515,6 +515,7 @@ def test_all_columns_of_a_table_beside_the_items_are_predicted(
     assert "--targets writes a model; name it with -o MODEL" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_novelty_of_few_rows_in_columns_of_other_units_takes_the_new_row_into_the_scales(folder: Path) -> None:
     shares = []
     for seed in range(8):

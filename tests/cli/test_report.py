@@ -133,7 +133,7 @@ def test_wrong_rows_are_left_out_of_the_fit(folder: Path, capsys: pytest.Capture
     assert main(["compare", "bad.npy", "--model", "m.rkhs"]) == 0
     assert "rows that stand apart from those of the fit: " in capsys.readouterr().out
     assert main(["report", "bad.npy", "--leave-out", "4,11,42,51", *FAST]) == 0
-    assert data_of("report.html")["names"][2:5] == ["3", "5", "6"]
+    assert data_of("report.html")["names"][2:5] == ["row 3", "row 5", "row 6"]
 
 
 def test_parquet_tables_have_targets(folder: Path) -> None:
@@ -142,6 +142,35 @@ def test_parquet_tables_have_targets(folder: Path) -> None:
     pandas.read_csv("table.csv").to_parquet("table.parquet")
     assert main(["report", "table.parquet", "--predict", "kind", *FAST]) == 0
     assert data_of("report.html")["names"][1] == "n1"
+
+
+def test_the_page_says_how_the_file_was_read_and_how_to_read_what_was_left_out(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    letters = "ACDEFGHIKLMNPQRSTVWY"
+    peptides = ["".join(RNG.choice([*letters], 9)) for _ in range(24)]
+    rows = [f"p{i},{text},{i % 5} m,{row[0]:.3f}" for i, (text, row) in enumerate(zip(peptides, X, strict=True))]
+    Path("p.csv").write_text("\n".join(["id,peptide,height,y", *rows]) + "\n")
+    words = ["report", "p.csv", "--index-column", "id", "--drop-columns", "peptide", "--predict", "y", *FAST]
+    assert main([*words, "-o", "page.html"]) == 0
+    page = html.unescape(Path("page.html").read_text())
+    assert "<li>Columns left out: peptide.</li>" in page
+    assert "<li>Items are named by id.</li>" in page
+    assert "<li>Column 'height' is read as numbers in 'm', the unit of all its cells.</li>" in page
+    (line,) = re.findall(r"<code>(rkhs report p\.csv .*?)</code>", page)
+    assert main([*shlex.split(line)[1:], *FAST]) == 0
+    assert "24 sequences." in capsys.readouterr().out
+
+
+def test_a_gram_matrix_is_read_as_one_by_the_commands_of_its_page(folder: Path) -> None:
+    K, names = X @ X.T, [f"n{i}" for i in range(24)]
+    lines = [",".join([name, *map(str, row)]) for name, row in zip(names, K.tolist(), strict=True)]
+    Path("k.csv").write_text("\n".join([",".join(["", *names]), *lines]) + "\n")
+    assert main(["report", "k.csv", "--gram", "--labels", "table.csv", "--predict", "kind", *FAST]) == 0
+    page = html.unescape(Path("report.html").read_text())
+    commands = re.findall(r"<code>(rkhs .*?)</code>", page, re.DOTALL)
+    assert [line.split()[1] for line in commands] == ["fit", "novelty", "compare"]
+    assert all("--gram" in line for line in commands)
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ def test_errors_of_new_rows_are_compared_with_the_error_that_is_said(
     assert told.rstrip().endswith("(rows count from 1)")
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_rows_of_the_fit_are_not_named_for_their_small_errors(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
     rows = np.tanh(rng.normal(size=(40, 2)) @ rng.normal(size=(2, 20))) + 0.5 * rng.normal(size=(40, 20))

@@ -220,7 +220,7 @@ def test_days_begin_at_midnight_where_the_clock_is_changed(
     assert len(names) == 50
     assert {*changes} < {*names}
     assert all("00:00" in name for name in names)
-    assert any(f"  {name}: p " in said.out for name in names)
+    assert any(f"  {name}: score " in said.out for name in names)
 
 
 def test_two_series_in_one_file_are_cut_by_rows(
@@ -262,10 +262,10 @@ def test_many_single_hours_are_not_compared(
 ) -> None:
     """The command with windows is printed in place of a lack of memory."""
     monkeypatch.chdir(tmp_path)
-    Path("year.csv").write_text(long_hours("%d.%m.%Y %H:%M", "UTC", 420, datetime(2023, 1, 1)))
+    Path("year.csv").write_text(long_hours("%d.%m.%Y %H:%M", "UTC", 210, datetime(2023, 1, 1)))
     assert main(words) == 2
     said = capsys.readouterr().err
-    assert "the 10080 rows are times of one long series, 420 windows of a day" in said
+    assert "the 5040 rows are times of one long series, 210 windows of a day" in said
     assert (
         "--drop-columns time leaves the time out of single rows; this command compares windows, the second one takes"
         in said

@@ -139,7 +139,7 @@ def test_candidates_are_ranked_with_sets_and_probabilities(folder: Path, capsys:
     assert "(by guessing 17%), among the first 5 for" in said  # six candidates each
     assert "(by guessing 83%), among the first 10 for 100% (by guessing 100%)" in said
     rows = list(csv.DictReader((folder / "ranked.csv").read_text().splitlines()))
-    assert list(rows[0]) == ["item", "rank", "candidate", "score", "probability", "in_set"]
+    assert list(rows[0]) == ["item", "rank", "candidate", "score", "probability", "in_set", "in_fit"]
     truth = (folder / "truth.txt").read_text().splitlines()
     first = [row["candidate"] for row in rows if row["rank"] == "1"]
     assert np.mean([a == b for a, b in zip(first, truth, strict=True)]) > 0.6  # one in six by chance
@@ -155,7 +155,10 @@ def test_candidates_of_the_fit_are_counted(folder: Path, tmp_path: Path, capsys:
         (tmp_path / "a.smi").write_text("\n".join(texts))
         command = ["predict", str(folder / "m.rkhs"), str(folder / "new.mgf"), "--candidates", str(tmp_path / "a.smi")]
         assert main(command) == 0
-        assert ("1 of 2 different candidates are structures of the fit" in capsys.readouterr().err) == warned
+        out, err = capsys.readouterr()
+        assert ("1 of 2 different candidates are structures of the fit" in err) == warned
+        marked = {row["candidate"]: row["in_fit"] for row in csv.DictReader(out.splitlines())}
+        assert marked == {"CCO": "no", texts[1]: "yes" if warned else "no"}
 
 
 def test_without_known_items_there_are_sets_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,7 +166,7 @@ def test_without_known_items_there_are_sets_alone(folder: Path, capsys: pytest.C
     capsys.readouterr()
     assert main(command) == 0
     out, error = capsys.readouterr()
-    assert out.splitlines()[0] == "item,rank,candidate,score,in_set"
+    assert out.splitlines()[0] == "item,rank,candidate,score,in_set,in_fit"
     assert "no probabilities" in error
 
 

@@ -102,12 +102,14 @@ def fitted(estimator: BaseEstimator, w: Wrap) -> Any:
     return answers(model, w(new))
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("estimator", costly_grams_last(plain(QUICK)), ids=repr)
 def test_estimators(estimator: BaseEstimator) -> None:
     other = ("polars", "list")[len(repr(estimator)) % 2]
     agree(lambda w: fitted(estimator, w), {name: CONTAINERS[name] for name in ("shuffled rows", other)})
 
 
+@pytest.mark.sample(50)
 @pytest.mark.parametrize("kernel", ALL)
 def test_kernels(kernel: Kernel) -> None:
     data = items(kernel, 6)

@@ -100,6 +100,7 @@ def assert_same_bits(first: dict[str, np.ndarray], second: dict[str, np.ndarray]
         np.testing.assert_array_equal(first[name], second[name], err_msg=name)
 
 
+@pytest.mark.sample(20)
 @each
 def test_fits_give_the_same_bits_and_leave_global_generators_alone(estimator: BaseEstimator, data: Any) -> None:
     X, new = for_estimator(estimator, data)
@@ -140,6 +141,7 @@ def test_fitted_attributes_hold_no_tensor(estimator: BaseEstimator, data: Any) -
     assert not [name for name, value in vars(model).items() if tensors(value)]
 
 
+@pytest.mark.sample(8)
 @each_class
 @pytest.mark.parametrize("calls", [8, pytest.param(1000, marks=pytest.mark.slow)])
 def test_eight_threads_agree(estimator: BaseEstimator, calls: int, data: Any, tmp_path: Path) -> None:
@@ -159,6 +161,7 @@ def test_eight_threads_agree(estimator: BaseEstimator, calls: int, data: Any, tm
             np.testing.assert_array_equal(result, expected[i % 4 > 0])
 
 
+@pytest.mark.sample(20)
 @each
 def test_a_row_does_not_depend_on_the_others(estimator: BaseEstimator, data: Any) -> None:
     X, new = for_estimator(estimator, data)
@@ -245,6 +248,7 @@ def test_float32_in_float32_out_computed_in_float64(estimator: BaseEstimator, da
     np.testing.assert_array_equal(out["transform"], wide.transform(new.astype(np.float64)).astype(np.float32))
 
 
+@pytest.mark.sample(12)
 @each_transformer
 def test_integer_weights_are_repeated_rows(estimator: BaseEstimator, data: Any) -> None:
     params = estimator.get_params()

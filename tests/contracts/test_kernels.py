@@ -107,6 +107,7 @@ def test_weights_are_repeated_rows(kernel: Kernel, seed: int) -> None:
     assert kernel.resolve(X, w).gamma == pytest.approx(kernel.resolve(repeated).gamma, rel=1e-10)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("kernel", [p for p in VECTORS if p.id not in ("FromFunction1", "FromFunction2")])
 def test_support_vector_machine_takes_it(kernel: Kernel) -> None:
     X = items(kernel, 40).numpy()

@@ -154,6 +154,7 @@ CASES += [  # a Gram matrix in another form is read by one class as by all, and 
 ]
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize(("estimator", "form"), CASES, ids=repr)
 def test_models_do_not_see_what_becomes_of_the_data(estimator: BaseEstimator, form: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
@@ -217,6 +218,7 @@ OBJECTS: dict[str, tuple[BaseEstimator, Any, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", OBJECTS)
 def test_lists_of_arrays_and_data_beside_the_inputs_are_copied(name: str, tmp_path: Path) -> None:
     estimator, X, more = OBJECTS[name]
@@ -242,6 +244,7 @@ def test_a_scaler_that_works_in_place_does_not_change_the_model() -> None:
 VARIANTS = {repr(quick(one)) for one in configurations()[len(plain()) :]}
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize(
     "estimator",
     [

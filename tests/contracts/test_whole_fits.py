@@ -95,6 +95,7 @@ def refused(estimator: BaseEstimator, call: Callable[..., Any]) -> Iterator[Call
         yield lambda: call(*given, sample_weight=np.ones(3))
 
 
+@pytest.mark.sample(12)
 @each
 def test_a_second_fit_that_is_refused_leaves_the_first(estimator: BaseEstimator) -> None:
     model = fit(estimator)
@@ -120,6 +121,7 @@ class Stop:
         patch.setattr(cls, name, counted)
 
 
+@pytest.mark.sample(12)
 @each
 def test_a_second_fit_that_is_interrupted_leaves_the_first(
     estimator: BaseEstimator, monkeypatch: pytest.MonkeyPatch
@@ -137,6 +139,7 @@ def test_a_second_fit_that_is_interrupted_leaves_the_first(
         assert_unchanged(model, before)
 
 
+@pytest.mark.sample(12)
 @each
 def test_nothing_of_an_earlier_fit_is_left(estimator: BaseEstimator) -> None:
     if getattr(estimator, "warm_start", False):

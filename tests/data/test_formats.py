@@ -5,6 +5,7 @@ import sys
 import zipfile
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
 
@@ -460,6 +461,20 @@ def test_other_formats_are_refused_with_a_line_of_python(tmp_path, name):
     line = advice(tmp_path / name).removeprefix("convert it with Python: ").split(" (needs")[0]
     assert repr(str(tmp_path / name)) in line
     compile(line, name, "exec")
+
+
+def test_a_pickled_frame_and_networks_of_pajek_are_read_after_their_lines(tmp_path):
+    frame = pandas.DataFrame(np.eye(3) + 0.5, list("abc"), list("abc"))
+    frame.to_pickle(tmp_path / "a.pkl")
+    exec(advice(tmp_path / "a.pkl").removeprefix("convert it with Python: ").partition(" (only of")[0], {})
+    np.testing.assert_array_equal(read_table(tmp_path / "a.csv", gram=True).X, frame)
+    (tmp_path / "nets").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "nets" / f"{name}.net").write_text('*vertices 2\n1 "x" 0 0 box\n2 "y" 0 0 box\n*edges\n1 2 1.0\n')
+    with pytest.raises(InputError, match="files alone; convert it with Python: import networkx") as caught:
+        read_items(tmp_path / "nets")
+    exec(str(caught.value).partition("convert it with Python: ")[2], {})
+    assert read_items(tmp_path / "nets").row_names == ("a", "b")
 
 
 def test_formulas_without_values_are_named(tmp_path):

@@ -72,6 +72,11 @@ CASES: dict[str, tuple[str, tuple[str, ...], str]] = {
         ("who", "a", "b", "c", "d"),
         "rows below the table left out: 2, the first",
     ),
+    "the log of an instrument below": (
+        "who,a,b,c,d\n" + NUMBERS + 30 * "\nRate,600.0\nMade by: X, Y\n",
+        ("who", "a", "b", "c", "d"),
+        "rows below the table left out: 60, the first 'Rate,600.0'",
+    ),
     "a note right below": (
         "who,a,b,c,d\n" + NUMBERS + "* taken by hand\n",
         ("who", "a", "b", "c", "d"),
@@ -205,3 +210,10 @@ def test_places_and_names_before_a_whole_matrix_are_read(tmp_path: Path) -> None
     (path := tmp_path / "b.csv").write_text("a,1,2\nb,x,3\nc,2,5\n")
     with pytest.raises(InputError):
         read_table(path, gram=True)
+
+
+def test_a_comment_below_one_column_of_numbers_is_no_cell(tmp_path: Path) -> None:
+    (path := tmp_path / "a.csv").write_text("# x\n0.5\nnan\n2.5\n# end of file\n")
+    assert read_table(path).X.tolist() == [[0.5], [2.5]]
+    (path := tmp_path / "b.csv").write_text("# x\n0.5\nred\n# blue\n")
+    assert read_mixed(path).X.tolist() == [["0.5"], ["red"], ["# blue"]]

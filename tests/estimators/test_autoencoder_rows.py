@@ -297,6 +297,7 @@ def test_the_held_out_error_is_a_share_of_the_variance_whatever_the_loss() -> No
     assert 0.5 < robust.held_out_error_ / plain.held_out_error_ < 2.0, (robust.held_out_error_, plain.held_out_error_)
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_wrong_rows_are_found_and_do_less_harm() -> None:
     new = curved(200, seed=1)
     bad = np.random.default_rng(3).choice(300, 30, replace=False)
@@ -368,6 +369,7 @@ def formed(name: str, **options: Any) -> KernelAutoencoder:
     return KernelAutoencoder(**{"reg": (1e-4,) * (depth + 1), **given})
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", slowly(FORMS, "ball", "deep", "four layers", "soft"))
 def test_sets_of_codes_and_depth_fit_and_say_the_same_from_a_file(name: str, tmp_path: Path) -> None:
     rows, new = X[:100], NEW[:40]

@@ -126,6 +126,7 @@ def test_robust_losses_descend_on_all_layers(solver: Any, widths: Any) -> None:
     assert 0.99 * best < found[1] < found[0]
 
 
+@pytest.mark.usefixtures("all_candidates")
 @pytest.mark.parametrize("constraint", ["sphere", "ball", "soft"])
 def test_robust_losses_keep_codes_on_their_set(constraint: Any) -> None:
     X = waves(30, 6)

@@ -232,6 +232,7 @@ def spiral(n: int = 26) -> np.ndarray:
     return np.c_[t * np.cos(t), t * np.sin(t), 0.5 * t] / 4.0 + 0.05 * rng.normal(size=(n, 3))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("model", ["paper", "free", "gram", pytest.param("weighted", marks=pytest.mark.slow)])
 def test_a_lower_start_is_one_that_a_fit_reaches(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X = spiral()

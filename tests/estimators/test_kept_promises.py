@@ -178,6 +178,7 @@ MAPPED = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", MAPPED)
 def test_models_and_rows_may_lie_in_memory_that_cannot_be_written(name: str, tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def neighbours_kept(X: np.ndarray, Z: np.ndarray, new: np.ndarray, places: np.nd
     return float(np.mean([len(set(a) & set(b)) / 10.0 for a, b in zip(*near, strict=True)]))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("n", "pairs"), [(90, 1000), (90, 50), pytest.param(1300, 1000, marks=pytest.mark.slow)])
 def test_rows_in_another_order_have_the_same_map(n: int, pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     sum_on_a_grid(monkeypatch, pairs)
@@ -170,6 +171,7 @@ def test_a_kernel_with_the_distances_of_another_has_its_map(iris: KernelMap) -> 
     assert wide.recall_ == pytest.approx(iris.recall_, abs=0.02)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("n", "added", "pairs"),
     [
@@ -210,3 +212,10 @@ def test_files_give_the_same_map(digits: KernelMap, tmp_path: Path) -> None:
 def test_parameters_out_of_range_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(bad))):
         KernelMap(**bad).fit(IRIS)
+
+
+def test_copies_of_two_rows_have_a_map_and_a_decoder():
+    X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 6, axis=0)
+    model = KernelMap().fit(X)
+    assert model.codes_.shape == (12, 2)
+    assert np.isfinite(model.inverse_transform(model.codes_)).all()

@@ -30,6 +30,7 @@ def free(p: int = 3, **params: Any) -> KernelAutoencoder:
     return KernelAutoencoder(p, linear_part="free", **params)
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_never_far_from_principal_components_on_smooth_curves() -> None:
     X, new = curves(0, 50), curves(1, 200)
     pca = PCA(5).fit(X)
@@ -161,6 +162,7 @@ def test_refuses_what_does_not_go_together(params: dict[str, Any]) -> None:
         KernelAutoencoder(**{"n_components": 2, "linear_part": "free", **params}).fit(curves(0, 12, 4))
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_columns_of_unlike_units_do_no_harm() -> None:
     data = load_breast_cancer().data
     X, new = data[:200], data[200:400]

@@ -71,6 +71,7 @@ def test_a_name_is_the_object_with_its_defaults(name: str) -> None:
         by_name.set_params(solver__tol=1.0)
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_limits_of_an_object_come_first_and_those_of_the_estimator_fill_the_rest() -> None:
     assert fit(solver=Adam(0.1)).n_iter_ == 6
     assert fit(solver=Adam(0.1, max_iter=3)).n_iter_ == 3

@@ -80,6 +80,7 @@ MODELS: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], Any]]] = {
 }
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("name", MODELS)
 def test_the_model_is_that_of_the_dense_rows(name: str, tmp_path: Path) -> None:
     make, act = MODELS[name]

@@ -42,6 +42,7 @@ CODERS = [
 ]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("model", "weights"),

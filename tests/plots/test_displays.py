@@ -66,7 +66,8 @@ def test_the_classes_are_named_below_a_map_with_new_items(pca: KernelPCA) -> Non
     canvas: Any = display.figure_.canvas
     canvas.draw()
     seen = np.asarray(canvas.buffer_rgba())[::-1, :, :3]  # from below, as places are counted
-    legend = next(artist for artist in display.ax_.artists if hasattr(artist, "get_texts"))
+    legend = display.ax_.get_legend()
+    assert legend is not None
     left, bottom, right, top = np.round(legend.get_window_extent().extents).astype(int)
     assert top < display.ax_.get_window_extent().y0
     assert (seen[bottom:top, left:right] < 100).any()

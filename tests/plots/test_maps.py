@@ -84,7 +84,7 @@ def test_values_are_shown_by_colour_with_a_named_bar_and_missing_ones_in_grey():
     assert len(np.unique(colors, axis=0)) == 30
     greens = colors[[order.index(i) for i in range(30) if i != 3], 1]
     assert (np.diff(greens) > 0.0).all()  # of viridis, which rises with the value
-    bar = ax.figure.axes[1]
+    bar = ax.child_axes[0]  # as high as the map
     assert bar.get_ylabel() == "mass (u)"
     assert bar.get_ylim() == (0.0, 29.0)
 
@@ -93,7 +93,7 @@ def test_values_and_labels_together_use_one_colour_scale_for_all_classes():
     values = np.linspace(0, 1, 30)
     labels = np.where(values < 0.5, "low", "high")
     ax = code_map(_codes(), values=values, labels=labels)
-    assert len(ax.figure.axes) == 2
+    assert len(ax.child_axes) == 1
     high, low = (drawn.get_facecolor() for drawn in ax.collections)
     assert not {tuple(color) for color in high} & {tuple(color) for color in low}
 
@@ -213,3 +213,18 @@ def test_rows_that_would_squash_the_map_lie_on_its_frame_in_a_ring() -> None:
     np.testing.assert_array_equal(np.asarray(ring.get_offsets()), display.places[[5, 6]])
     texts = {text.get_text() for text in ax.texts}  # classes that lie over each other are all named
     assert {"s5 (outside)", "s6 (outside)", "first", "second", "third"} <= texts
+
+
+def test_labels_differ_where_names_begin_alike_and_ends_are_named_where_none_have_names():
+    names = [f"http://host.org/assay/15{i:05d}" for i in range(30)]
+    texts = {text.get_text() for text in code_map(_codes(), names=names).texts}
+    assert texts <= {f"15{i:05d}" for i in range(30)}
+    assert texts
+    long = [f"{'abcdefghij'[i % 10]}{'x' * 30}{i:03d}" for i in range(30)]
+    assert all(len(text.get_text()) <= 22 for text in code_map(_codes(), names=long).texts)
+    assert len({text.get_text() for text in code_map(_codes(), names=long).texts}) > 3
+    values = np.arange(30.0) * 1e6
+    ax = code_map(_codes(), values=values)
+    assert [text.get_text() for text in ax.texts] == ["row 1: 0", "row 30: 29,000,000"]
+    ax.figure.draw_without_rendering()
+    assert "20,000,000" in [text.get_text() for text in ax.child_axes[0].get_yticklabels()]

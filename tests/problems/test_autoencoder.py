@@ -227,6 +227,7 @@ class FeatureColumns:
         return V
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("widths", [(2,), (3, 2)])
 def test_any_coordinates_are_a_first_layer(widths: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)

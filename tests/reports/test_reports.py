@@ -84,7 +84,7 @@ def test_the_audit_counts_gaps_and_names() -> None:
     cells = np.array([[1.0, "a"], [None, "b"], [None, "a"], [2.0, None]], dtype=object)
     text = said(cells, "table", columns=("size", "kind"), names=("x", "y", "y", "z"))
     assert "3 cells are empty, in 2 columns; most in size (50% of its cells)." in text
-    assert "1 item has a name that another item has too." in text
+    assert "1 item has a name that an earlier item has too." in text
 
 
 def test_the_audit_of_molecules_speaks_of_salts_and_rows_left_out() -> None:
@@ -107,7 +107,7 @@ def test_the_page_holds_the_map_and_the_sections() -> None:
     assert sections == ["target", "input", "map", "items", "next"]
     worst = int(MODEL.reconstruction_error(X).argmax())
     assert (
-        f'data-item="{worst}">{worst + 1}</button>'
+        f'data-item="{worst}">row {worst + 1}</button>'
         in report.html.split("<h3>Largest reconstruction errors</h3>")[1].split("</tr>")[1]
     )
     assert "Best" not in report.html
@@ -193,10 +193,10 @@ def test_columns_that_move_predictions_no_more_than_noise_have_no_bar() -> None:
     y = 3.0 * Z[:, 0] + Z[:, 1] ** 2 + rng.normal(size=120)
     model = KernelPCA(2).fit(Z)
     page = unescape(make_report(model, Z, target=y, column_names=["main", "bent", "idle", "void"]).html)
-    part = page.split("Permutation importance of columns</h3>")[1].split("</table>")[0]
-    assert "A shuffled copy of main, which says nothing, changes them by" in part
+    part = page.split("Columns that matter</h3>")[1].split("</table>")[0]
+    assert "A shuffled copy of main, which says nothing, moves them by" in part
     assert {name for name in ("main", "bent", "idle", "void") if f"<td>{name}</td>" in part} >= {"main", "bent"}
-    named = part.split("No more than that: ")[1].split(".</p>")[0]
+    named = part.split("No more than that: ")[1].split(". ")[0]
     assert set(named.replace(" and ", ", ").split(", ")) <= {"idle", "void"}
 
 
@@ -205,7 +205,8 @@ def test_a_target_of_classes_has_its_share_of_right_rows() -> None:
     y[3] = "" if y[3] is None else y[3]
     report = make_report(MODEL, X, target=y, target_name="side")
     assert re.match(
-        r"side can be predicted: \S+ ± \S+ % correct, against \S+ % for the most common class\.", report.summary[0]
+        r"side can be predicted: \S+ ± \S+ % correct \(\d\d of 40\), against \S+ % for the most common class\.",
+        report.summary[0],
     )
     counts = [int(cell) for row in re.findall(r"<tr><td>(?:no|yes)</td>(.*?)</tr>", report.html)
               for cell in re.findall(r"<td>(\d+)</td>", row)]  # fmt: skip
@@ -287,13 +288,13 @@ def test_items_to_look_at_are_named_and_drawn_on_one_scale_with_the_others() -> 
     model = KernelAutoencoder(3, reg=1.0).fit(rows)
     report = make_report(model, rows)
     errors = ((rows - model.inverse_transform(model.transform(rows))) ** 2).sum(1)
-    above = findings.far_above(errors)
+    above = findings.far_above(findings.Rebuilt(errors, 0.5, "input", None), None)
     assert set(spiked) <= set(above.tolist())
     assert not set(weak) & set(above.tolist())
     assert len(above) <= 6
-    listed = ", ".join(str(i + 1) for i in above)
-    assert f"<p>Errors far above the others: {len(above)} items: {listed} (counted from 1).</p>" in report.html
-    assert any(f"{len(above)} items have errors far above the others" in line for line in report.summary)
+    listed = ", ".join(f"row {i + 1}" for i in above)
+    assert f"<p>Errors far above the others: {len(above)} items: {listed}.</p>" in report.html
+    assert any(f"{len(above)} items are rebuilt far worse than the others" in line for line in report.summary)
     # One scale: the curve of a weak item is drawn lower than that of a good one.
     heights = {}
     for item, points in re.findall(r'data-item="(\d+)".*?<path class="old" d="([^"]*)"', report.html, re.DOTALL):
@@ -304,16 +305,26 @@ def test_items_to_look_at_are_named_and_drawn_on_one_scale_with_the_others() -> 
     assert "All curves are drawn on one scale, from " in report.html
 
 
+def far_above(errors: np.ndarray, share: float = 0.5, lost: float | None = None) -> list[int]:
+    return findings.far_above(findings.Rebuilt(errors, share, "input", None), lost).tolist()
+
+
 def test_nothing_stands_apart_among_few_or_like_items() -> None:
-    assert not len(findings.far_above(np.r_[np.ones(9), 10.0, 0.1]))
-    assert findings.far_above(np.r_[np.ones(9), 1e6]).tolist() == [9]  # a score above 1
-    assert not len(findings.far_above(np.zeros(50)))
+    assert not far_above(np.r_[np.ones(9), 10.0, 0.1])
+    assert far_above(np.r_[np.ones(9), 1e6]) == [9]  # a score above 1
+    assert not far_above(np.zeros(50))
+
+
+def test_errors_of_items_that_a_fit_follows_tell_none_apart() -> None:
+    errors = np.r_[np.full(99, 1e-6), 1e-3]  # new items have 0.3, where the variance is 1
+    assert far_above(errors, 1.0 - errors.mean(), 0.3) == []
+    assert far_above(errors, 1.0 - errors.mean(), 1e-5) == [99]  # new items are rebuilt as well
 
 
 def test_items_keep_the_numbers_of_their_file() -> None:
     data = Dataset(X[:38], "vectors", None, None, "f.csv", skipped=(SkippedRow(2, "", "a"), SkippedRow(5, "", "b")))
     assert data.row_numbers[:4] == [1, 3, 4, 6]
-    assert data_of(make_report(MODEL, data).html)["names"][:4] == ["1", "3", "4", "6"]
+    assert data_of(make_report(MODEL, data).html)["names"][:4] == ["row 1", "row 3", "row 4", "row 6"]
 
 
 def test_texts_of_the_data_stay_texts() -> None:
@@ -327,7 +338,7 @@ def test_texts_of_the_data_stay_texts() -> None:
     ]
     assert count == [2, 0, 2, 0]
     assert NASTY not in report.html
-    assert data_of(report.html)["names"][0] == NASTY
+    assert data_of(report.html)["names"][0] == f"{NASTY} (row 1)"
     block = report.html.partition('id="data">')[2].partition("</script>")[0]
     assert not set("<>&") & set(block), "a tag or a comment could begin or end in the data"
     assert not [attrs for _, attrs in Tags(report.html).tags if any(name.startswith("on") for name in attrs)]
@@ -345,7 +356,7 @@ def test_many_items_are_thinned_and_said() -> None:
     report = make_report(MODEL, X, at_most=10)
     data = data_of(report.html)
     assert data["n"] == 10
-    assert data["names"] == [str(i + 1) for i in np.linspace(0, 39, 10).round().astype(int)]
+    assert data["names"] == [f"row {i + 1}" for i in np.linspace(0, 39, 10).round().astype(int)]
     assert "The page shows 10 of 40 items" in report.html
     assert report.audit[0] == "40 items with 4 columns each."
 
@@ -469,16 +480,84 @@ def test_a_spike_does_not_make_the_other_curves_flat() -> None:
     assert usual[1] < high < 30.0
 
 
-def test_rows_that_look_wrong_are_listed_and_counted_with_the_command_that_lists_all() -> None:
+def test_rows_that_look_wrong_are_all_listed_and_marked_in_the_picture() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     y = X[:, 0] + 0.01 * rng.normal(size=300)
     wrong = rng.permutation(300)[:35]
     y[wrong] += np.where(rng.normal(size=35) > 0.0, 3.0, -3.0)
-    commands = [("Predict y", "rkhs fit t.csv --predict y -o model.rkhs\nrkhs predict model.rkhs new.csv")]
-    page = make_report(KernelPCA(2).fit(X), X, target=y, target_name="y", commands=commands).html
+    page = make_report(KernelPCA(2).fit(X), X, target=y, target_name="y").html
     text = page.partition("<h3>Rows that look wrong</h3>")[2].partition("</table>")[0]
     count = int(re.search(r"<p>(\d+) of 300 rows, the worst first", text)[1])
     assert count > 30
-    assert f"; {count - 30} are not shown; rkhs fit t.csv --predict y -o model.rkhs --json lists them all.</p>" in text
-    assert text.count("data-item") == 30
+    listed = re.findall(r'data-item="(\d+)"', text)
+    assert len(listed) == count
+    assert re.findall(r'<circle data-item="(\d+)"', page) == listed
+    assert f"<title>row {int(listed[0]) + 1}: {readable(y[int(listed[0])])}, predicted " in page
+
+
+def test_numbers_of_few_values_are_numbers_and_far_ones_do_not_flatten_the_bars() -> None:
+    year, price = np.tile([2027.0, 2025.0, 2026.0], 40), np.r_[RNG.normal(100.0, 10.0, 119), 9e4]
+    columns = ("year", "price")
+    items = read_items(Dataset(np.c_[year, price], "vectors", None, columns, "f.csv"), "vectors", names=None,
+                       columns=None, smiles=None, image_shape=None)  # fmt: skip
+    rows = column_rows(items, "scaled", None)
+    assert rows[0][1:5] == ["whole numbers", "standardised", "none", "2025 to 2027, median 2026"]
+    heights = [[float(h) for h in re.findall(r"32v-([\d.]+)", row[5])] for row in rows]
+    assert heights[0] == [30.0, 30.0, 30.0]  # a bar a value, in its order
+    assert sum(height > 3.0 for height in heights[1]) > 5
+    assert re.findall(r'<path class="far" d="M([\d.]+)', rows[1][5]) == ["88.0"]  # the last bar holds the far value
+    assert column_rows(read_items(np.eye(9), "gram", names=None, columns=[*"abcdefghi"], smiles=None,
+                                  image_shape=None), "raw", None) == []  # fmt: skip
+
+
+def test_curves_that_carry_no_equal_times_have_a_target() -> None:
+    times = np.r_[0.0, np.cumsum(RNG.uniform(0.5, 1.5, 29))]
+    level = RNG.normal(size=40)
+    rows = level[:, None] * np.sin(times / 5.0) + 0.05 * RNG.normal(size=(40, 30))
+    curves = Dataset(rows, "curves", None, None, "f.csv", times=times)
+    model = KernelPCA(2, columns="integral").fit(curves.items)
+    report = make_report(model, curves, target=level, target_name="level")
+    assert report.summary[0].startswith("level can be predicted: RMSE ")
+
+
+def test_of_many_columns_those_like_the_predictions_are_shuffled() -> None:
+    rng = np.random.default_rng(5)
+    Z = rng.normal(size=(90, 70))
+    y = 2.0 * Z[:, 68] + Z[:, 69] + 0.1 * rng.normal(size=90)
+    names = [f"g{j}" for j in range(70)]
+    page = unescape(make_report(KernelPCA(2).fit(Z), Z, target=y, column_names=names).html)
+    part = page.split("Columns that matter</h3>")[1].split("</table>")[0]
+    assert re.findall(r"<td>(g\d+)</td>", part)[:2] == ["g68", "g69"]
+    assert "Shuffled: 60 of 70 columns" in part
+
+
+def test_errors_of_standardised_columns_count_deviations_and_dates_are_dates() -> None:
+    X = np.c_[RNG.normal(size=(40, 3)), 1e6 * RNG.normal(size=40), 19_000.0 + np.arange(40.0)]
+    names = ("a", "b", "c", "wide", "day")
+    data = Dataset(X.astype(object), "table", None, names, "f.csv", dates=("day",))
+    report = make_report(KernelMap(columns="filled").fit(data.items), data)
+    table = report.html.split("<h3>Largest reconstruction errors</h3>")[1].split("</table>")[0]
+    assert "rows in standard deviations of their columns" in table
+    found = re.findall(r"<td>([\d.]+)</td><td>(\w+) ", table)
+    assert len(found) == 6
+    assert {"wide"} < {first for _, first in found}  # in the units of the file it were all of them
+    assert max(float(error) for error, _ in found) < 100.0
+    days = re.findall(r"day (\S+) → (\S+?)(?:;|<)", report.html)
+    assert days
+    assert all(re.fullmatch(r"20\d\d-\d\d-\d\d", day) for pair in days for day in pair)
+    assert [field.get("dates") for field in data_of(report.html)["fields"] if field["name"] == "day"] == [True]
+
+
+def test_names_that_several_items_have_are_numbered() -> None:
+    data = data_of(make_report(MODEL, X, names=["x", "x", *(f"n{i}" for i in range(38))], notes=["Read so."]).html)
+    assert data["names"][:3] == ["x (row 1)", "x (row 2)", "n0"]
+
+
+def test_a_skewed_target_lists_no_wrong_rows_and_the_ticks_are_round() -> None:
+    y = np.exp(3.0 * X[:, 0]) * 1000.0
+    page = make_report(MODEL, X, target=y, target_name="dose").html
+    assert "Predict the logarithm to find rows that look wrong." in page
+    assert "<h3>Rows that look wrong</h3>" not in page
+    chart = make_report(MODEL, X, target=np.linspace(-0.3, 9.2, 40)).html.split('class="chart"')[1].split("</svg>")[0]
+    assert re.findall(r'text-anchor="end">(\S+?)</text>', chart)[-5:] == ["0", "2", "4", "6", "8"]

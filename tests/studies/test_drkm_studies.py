@@ -108,6 +108,7 @@ def test_beta_vae_repeats():
     assert not np.allclose(a, BetaVAE(2, max_steps=6, batch_size=8, random_state=1).fit(X).transform(X))
 
 
+@pytest.mark.slow
 def test_beta_vae_stops_by_its_held_out_bound():
     X, _ = blobs(16)
     early = BetaVAE(2, batch_size=8, max_steps=60, patience=1, learning_rate=8e-3).fit(X)
@@ -212,6 +213,7 @@ def test_figures_of_the_study(tmp_path):
     assert len(draw([row for row in rows if row["figure"] == "widths"], tmp_path / "few")) == 1
 
 
+@pytest.mark.slow
 def test_deterministic_start_has_no_variance_between_seeds():
     X, factors = small_world("")
     cell = {"data": "d", "n": 40, "figure": "start", "widths": (4, 3)}
@@ -222,6 +224,7 @@ def test_deterministic_start_has_no_variance_between_seeds():
         assert (a["IRS"] == b["IRS"]) == same
 
 
+@pytest.mark.slow
 def test_scores_compare_methods_whatever_the_scale_of_their_codes(monkeypatch):
     """A machine of 100 images has codes of size 0.1, a VAE of size one: no score may see that."""
     X, factors = small_world("")

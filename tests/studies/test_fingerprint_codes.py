@@ -42,6 +42,7 @@ def test_table_on_drawn_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert len(result["verdicts"]) == 10
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_the_regulariser_of_the_paper_has_the_unit_of_the_rows() -> None:
     X, new = drawn(40, 1), drawn(10, 2)
     small, large = (study._model_of_the_paper(3, 1e-3, scale * X) for scale in (1.0, 10.0))

@@ -403,6 +403,27 @@ def in_order_of(names: Sequence[str], X: Any) -> Any:
     ]
 
 
+def frame_of_dicts(names: Sequence[str], X: Any) -> Any:
+    """Rows given as dicts as a frame with these columns, which are their keys; other items as they are."""
+    import pandas
+
+    if not names or is_frame(X) or column_names(X) is None:
+        return X
+    if {*X[0]} != {*names}:
+        refuse_other_columns(names, list(X[0]), frame=False)
+    return pandas.DataFrame(table_rows(in_order_of(names, X)), columns=names)
+
+
+def refuse_other_columns(known: Sequence[str], names: Sequence[str], *, frame: bool) -> None:
+    """Say which columns of the fit are lacking, and which are none of them."""
+    lacking, unknown = ([n for n in some if n not in rest] for some, rest in ((known, names), (names, known)))
+    wrong = [f"it lacks {lacking}"] * bool(lacking) + [f"{unknown} are not among them"] * bool(unknown)
+    raise InputError(
+        f"X must have the columns of fit{', in their order,' * frame} {known}; {', and '.join(wrong) or f'got {names}'}"
+        f"{'; X[model.feature_names_in_] chooses them' if frame and not lacking else ''}"
+    )
+
+
 def tile_rows(support: int) -> int:
     """Rows of a tile whose kernel values with so many supports take 64 MiB; whole lots of 64, which round alike."""
     return max(256, TILE_BYTES // (8 * max(support, 1)) // 64 * 64)

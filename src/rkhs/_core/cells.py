@@ -18,8 +18,11 @@ _SHOWN = 3  # columns that a warning names
 _TRUTH, DATES = (bool, np.bool_), (datetime.date, np.datetime64, Day)
 _FOREIGN: dict[str, tuple[type, ...]] = {  # what new cells of a kind are not
     **{"number": (str, *_TRUTH, *DATES[:2]), "flag": (str, *DATES[:2]), "date": _TRUTH},
+    "truth": DATES,
     **{"text": (int, float, np.number, *_TRUTH, *DATES), "none": ()},
 }
+
+_NAMES = {"text": "texts", "date": "dates such as 2024-01-31", "truth": "truth values"}
 
 
 def read_cells(
@@ -42,7 +45,9 @@ def _refuse_other_kinds(columns: list[list[Any]], rows: list[Any], known: Sequen
         for i, cell in enumerate(column):
             stray = kind == "date" and isinstance(cell, str) and not are_dates([cell])
             if cell is not None and (stray or isinstance(rows[i][j], _FOREIGN[kind])):
-                was = {"text": "texts", "date": "dates such as 2024-01-31"}.get(kind, "numbers")
+                was = {"text": "texts", "date": "dates such as 2024-01-31", "truth": "truth values"}.get(
+                    kind, "numbers"
+                )
                 raise InputError(f"X must hold {was} in {title}, as in fit; got {quote(rows[i][j])} in row {i}")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from rkhs.cli.rows import peeked, write_number_parts
 from rkhs.cli.summaries import few, print_json, print_result
 from rkhs.data import Dataset
 from rkhs.data.dataset import column_label
+from rkhs.data.text import number_in
 from rkhs.data.writers import rounded
 
 
@@ -51,16 +53,26 @@ def warn_of_rows(args: argparse.Namespace, data: Dataset, notes: dict[str, Any])
     """Warn of rows far from those of the fit, and of molecules in it, whose predictions are none of new ones."""
     from rkhs._core.cells import warn_of_far  # which imports torch
 
-    notes = notes.get("input", {})
-    ranges = enumerate(notes.get("ranges") or ())
+    ranges = enumerate(notes.get("input", {}).get("ranges") or ())
     columns = ((column_label(data.column_names, j), data.X[:, j], low, high) for j, (low, high) in ranges)
     warn_of_far(f"{args.input}: ", columns)
-    known = {*(notes.get("smiles") or ())}
-    if seen := [smiles for smiles in data.smiles or () if smiles in known]:
+    what, seen = _of_the_fit(data, notes)
+    if seen:
         sys.stderr.write(
-            f"rkhs: note: {args.input}: molecules in the fit: {len(seen)}, such as {quote(seen[0])}. Their predictions "
-            "and ends have seen their values, and say nothing of new molecules\n"
+            f"rkhs: note: {args.input}: {what} in the fit: {len(seen)}, such as {quote(seen[0])}. Their predictions "
+            f"and ends have seen their values, and say nothing of new {what}\n"
         )
+
+
+def _of_the_fit(data: Dataset, notes: dict[str, Any]) -> tuple[str, list[str]]:
+    """Molecules, or rows with names, that have a value in the fit of a model."""
+    known, labels = notes.get("input", {}), notes.get("predict", {}).get("labels")
+    if data.smiles is not None:
+        return "molecules", [*filter({*(known.get("smiles") or ())}.__contains__, data.smiles)]
+    names = [name for name in known.get("row_names") or () if number_in(name) is None]  # numbers count any rows
+    whole = labels is None or len(names) != len(labels)
+    fitted = {*names} if whole else {name for name, label in zip(names, labels or (), strict=True) if label is not None}
+    return "rows", [*filter(fitted.__contains__, data.row_names or ())]
 
 
 def write_answers(args: argparse.Namespace, answers: Iterator[Answer], notes: dict[str, Any]) -> None:
@@ -71,15 +83,27 @@ def write_answers(args: argparse.Namespace, answers: Iterator[Answer], notes: di
         print_json(facts | _facts_of(list(answers)))
         return
     alone, exact = _form(args.output)
-    error = notes.get("predict", {}).get("held-out error") or 0.0
+    error, right = notes.get("predict", {}).get("held-out error") or 0.0, Counter[bool]()
     tables = (
         (one.found["predictions"] if alone else one.table if exact else _rounded(one.table, error), one.data)
-        for one in answers
+        for one in _counted(answers, right)
     )
     count, _ = write_number_parts(args.output, tables, None if alone else first.titles, numbered=True)
     if args.output is not None:
         lines = [f"{count} predictions of {few(first.names)}: {args.output}"]
+        if right:
+            facts["accuracy"] = right[True] / right.total()
+            known = f"{right[True]} of {right.total()} rows whose {first.names[0]} is in the file"
+            lines.append(f"accuracy: {facts['accuracy']:.3f} ({known}; too high for rows of the fit)")
         print_result(args, facts | {"rows": count, "output": args.output}, lines)
+
+
+def _counted(answers: Iterable[Answer], right: Counter[bool]) -> Iterator[Answer]:
+    """Answers, while those that the file has are compared with them."""
+    for one in answers:
+        known = one.found.get("in file") or ()
+        right.update(a == b for a, b in zip(one.found["predictions"], known, strict=False) if b)
+        yield one
 
 
 def _form(path: str | None) -> tuple[bool, bool]:

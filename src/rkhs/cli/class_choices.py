@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,8 @@ import numpy as np
 from rkhs import estimators, evaluation
 from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
 from rkhs.cli.inputs import quiet
+from rkhs.cli.rows import named_rows, row_labels, short_labels
+from rkhs.data.dataset import listed
 from rkhs.reports.held_out import SHARED
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ FOLDS, REPEATS = 5, 5  # of a cross-validated accuracy
 _COMPONENTS = 10
 _MOST_COMPONENTS = 40  # of sequences
 _MORE_COMPONENTS = (20, 40)  # of a table, compared by its classes
+_CONTRADICTED, _MOST_NAMED = 0.5, 10  # difference of two probabilities, and suspicious labels that are named
 _READ = {"filled": "standardised", "ranked": "as ranks"}
 
 
@@ -108,21 +111,24 @@ def cross_validated(
     groups: np.ndarray,
     seed: int,
     of_part: Callable[[np.ndarray], np.ndarray] | None = None,
-) -> dict[str, float]:
-    """Cross-validated accuracy, copies kept in one fold, with its standard error; ``of_part``: codes for some rows."""
+) -> dict[str, Any]:
+    """Cross-validated accuracy, copies in one fold, its standard error and shares; ``of_part``: codes for some rows."""
     from sklearn.model_selection import StratifiedGroupKFold
 
     from rkhs.evaluation.comparison import corrected_error, counting_error
 
     folds = min(FOLDS, len(set(groups.tolist())), *Counter(y.tolist()).values())
-    hits = []
+    hits, names = [], np.unique(y)
+    shares = np.zeros((len(y), len(names)))
     with quiet():  # copies leave a part without a class
         for repeat in range(REPEATS):
             cut = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + repeat)
             for train, test in cut.split(codes, y, groups):
                 if len(test) and len(train) > 1:
                     Z = codes if of_part is None else of_part(train)
-                    hits.append(evaluation.SmoothClassifier().fit(Z[train], y[train]).predict(Z[test]) == y[test])
+                    head = evaluation.SmoothClassifier().fit(Z[train], y[train])
+                    hits.append(head.predict(Z[test]) == y[test])
+                    shares[np.ix_(test, np.searchsorted(names, head.classes_))] += head.predict_proba(Z[test]) / REPEATS
     accuracy = float(np.concatenate(hits).mean())
     return {
         "accuracy": accuracy,
@@ -131,4 +137,25 @@ def cross_validated(
             corrected_error(np.array([one.mean() for one in hits])),
         ),
         "folds": folds,
+        "shares": shares,
     }
+
+
+def suspicious_labels(data: Dataset, rows: np.ndarray, y: np.ndarray, shares: np.ndarray) -> list[dict[str, Any]]:
+    """Rows to whose label the others give far less probability than to another class, the most contradicted first."""
+    labels, names = row_labels(data), np.unique(y)
+    margins = shares.max(axis=1) - shares[np.arange(len(y)), np.searchsorted(names, y)]
+    return [
+        {"row": labels[rows[i]], "label": str(y[i]), "likelier": str(names[shares[i].argmax()]), "by": margins[i]}
+        for i in np.argsort(-margins, kind="stable").tolist()
+        if margins[i] > _CONTRADICTED
+    ]
+
+
+def suspicious_sentence(data: Dataset, found: list[dict[str, Any]]) -> Iterator[str]:
+    """Name the labels that look wrong, if there are any."""
+    called = dict(zip(row_labels(data), short_labels(data), strict=True))
+    named = [f"{called[one['row']]} ({one['label']}, by the others {one['likelier']})" for one in found]
+    if named:
+        what = f"suspicious labels, {len(named)}: another class is likelier by {_CONTRADICTED:g}, by the other rows"
+        yield f"{what}: {listed(named, _MOST_NAMED)}{named_rows(data)}; if one is wrong, correct it in the file"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +13,23 @@ import numpy as np
 from rkhs import estimators, evaluation
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
-from rkhs.cli.class_choices import FOLDS, REPEATS, choose_columns, codes_of_parts, cross_validated, defaults_of_classes
+from rkhs.cli.class_choices import (
+    FOLDS,
+    REPEATS,
+    choose_columns,
+    codes_of_parts,
+    cross_validated,
+    defaults_of_classes,
+    suspicious_labels,
+    suspicious_sentence,
+)
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.summaries import little_sentence, print_result
 from rkhs.cli.targets import (
     alike_spellings,
+    as_command,
     item_classes,
     rare_texts_hint,
     read_column_of,
@@ -70,7 +81,11 @@ def _kept_together(
 
 def fit_classifier(args: argparse.Namespace) -> None:
     """Fit codes to all rows, a classifier to those with a class, score it by cross-validation, and write both."""
-    refuse_with_predict(args, ("loss", "robust", "trim"), " of a class")
+    refuse_with_predict(args, ("loss", "trim"), " of a class")
+    if args.robust:
+        command = as_command([word for word in args.words if word != "--robust"])
+        what = "--robust fits numbers; with a class all rows are fitted, and labels that look wrong are named"
+        raise InputError(f"{what} without it, by this command:{command}")
     name = named_columns(args.predict)[0]
     data, given = read_with_values(args, name, "--predict")
     y = _without_rare(given, args.drop_rare or 1)
@@ -85,6 +100,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
         together = _kept_together(args, estimator, data, y)
         of_part = codes_of_parts(args, data, known, classes, defaults, codes) if chosen else None
         score = cross_validated(codes[known], classes, together[known], args.seed or 0, of_part)
+        suspicious = suspicious_labels(data, np.flatnonzero(known), classes, score.pop("shares"))
         head = evaluation.SmoothClassifier().fit(codes[known], classes)
     facts = {
         "class": type(estimator).__name__,
@@ -98,6 +114,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
         "classes dropped": dict(Counter(value for value in given.tolist() if value not in {*counts, None})),
         "rows without a class": int((~known).sum()),
         **score,
+        "suspicious labels": suspicious,
         "accuracy of the most common class": counts.most_common(1)[0][1] / int(known.sum()),
         "columns": {"notes": column_sentences(estimator, data)},
         "model": args.output,
@@ -105,8 +122,9 @@ def fit_classifier(args: argparse.Namespace) -> None:
     }
     kept = score | {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)
-    hint = rare_texts_hint(args, data, known)
-    print_result(args, facts, [*_summary(facts, hint), *facts["columns"]["notes"], f"model: {args.output}"])
+    look_at = suspicious_sentence(data, suspicious)
+    lines = _summary(facts, rare_texts_hint(args, data, known), look_at)
+    print_result(args, facts, [*lines, *facts["columns"]["notes"], f"model: {args.output}"])
 
 
 def _without_rare(y: np.ndarray, least: int) -> np.ndarray:
@@ -155,7 +173,7 @@ def _choices(facts: dict[str, Any]) -> tuple[list[str], str]:
     return [f"{name}: {how}" for name, how in chosen.items()], but
 
 
-def _summary(facts: dict[str, Any], hint: str) -> list[str]:
+def _summary(facts: dict[str, Any], hint: str, look_at: Iterable[str]) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
     counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
     n = facts["input"]["items"]
@@ -176,6 +194,7 @@ def _summary(facts: dict[str, Any], hint: str) -> list[str]:
         f"{folds} parts, {REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
         *([little_sentence("the most common class") + hint] if hardly else []),
+        *look_at,
         *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
         *([f"{measured}the model has them all."] if folds < FOLDS else []),
         f"Codes were made from all rows, without {name}{but}. The accuracy is for rows like those whose {name} is "

@@ -6,14 +6,22 @@ import argparse
 import shlex
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import permutations
+from itertools import compress, permutations
 from typing import Any
 
 import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError, warn
-from rkhs.cli.rows import PER_MILLION, PER_MILLION_WORDS, row_labels, written
+from rkhs.cli.rows import (
+    PER_MILLION,
+    PER_MILLION_WORDS,
+    pandas_call,
+    row_labels,
+    short_labels as short_labels,
+    with_clock,
+    written,
+)
 from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags, quoted_cells
 from rkhs.data.columns import (
@@ -218,9 +226,9 @@ def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
 
 def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     """Say before a fit that rows are hardly items; refuse very many, or many of a series where all are compared."""
-    args, times = argparse.Namespace(**(_NOT_ASKED | vars(args))), _times(data)
+    args, times = argparse.Namespace(**(_NOT_ASKED | vars(args))), _times(clocked := with_clock(data))
     _warn_of_counts(args, data)
-    found = None if args.window or args.transpose or args.rows else _hardly_items(data, times)
+    found = None if args.window or args.transpose or args.rows else _hardly_items(args, clocked, times)
     if found is None:
         return
     does, advice = _compared(args, data, found[1])
@@ -246,8 +254,9 @@ def _warn_of_counts(args: argparse.Namespace, data: Dataset) -> None:
     below = np.median(logs) - logs
     low = (sums < _HARDLY * np.median(sums)) | (below > max(_FAR_BELOW * float(np.median(np.abs(below))), np.log(2.0)))
     if low.any():
-        rows = [label for label, lacks in zip(row_labels(data), low.tolist(), strict=True) if lacks]
-        what = f"{data.source}: nearly no counts in {listed(rows)}, where the others have {np.median(sums):,.0f} in all"
+        rows, called = ([*compress(some, low.tolist())] for some in (row_labels(data), short_labels(data)))
+        usual = f"{np.median(sums):,.0f}"
+        what = f"{data.source}: nearly no counts in {listed(called)}, where the others have {usual} in all"
         warn(f"{what}: a failed measurement? --leave-out {shlex.quote(','.join(rows[:_NAMED]))} leaves such items out")
 
 
@@ -258,17 +267,17 @@ def _takes_long(args: argparse.Namespace, data: Dataset, times: np.ndarray | Non
     return data.n_samples > (_MANY_TIMES if pairs else _SLOW if fits else data.n_samples)
 
 
-def _hardly_items(data: Dataset, times: np.ndarray | None) -> tuple[str, int | None] | None:
+def _hardly_items(args: argparse.Namespace, data: Dataset, times: np.ndarray | None) -> tuple[str, int | None] | None:
     """What is said of rows that are times of a series, cells in long form, or points of curves, and rows of a window.
 
     No rows, 0, where the columns are curves; None of the long form.
     """
     series = _series_note(data, times)
-    form = "" if series else _long_form(data)
+    form = "" if series else _long_form(args, data)
     return (form, None) if form else series or _order_note(data)
 
 
-def _long_form(data: Dataset) -> str:
+def _long_form(args: argparse.Namespace, data: Dataset) -> str:
     """What is said of a table of which each value of one column stands with each of another; how to pivot it."""
     few = data.kind == "table" and 2 < data.X.shape[1] <= _FEW
     if not few or not _ORDERED <= len(data.X) <= _PIVOTED:
@@ -279,16 +288,16 @@ def _long_form(data: Dataset) -> str:
     texts = [j for j, cells in enumerate(X.T) if any(map(_is_text, cells[:_APART].tolist()))]
     texts += list(map(names.index, data.dates))
     found = next(_long_forms(X, texts), None) if len(texts) > 1 else None
-    return "" if found is None else _pivoting(data.source, [names[j] for j in found[:3]], found[3:])
+    return "" if found is None else _pivoting(pandas_call(data.source, args), [names[j] for j in found[:3]], found[3:])
 
 
-def _pivoting(source: str, names: list[str], counts: tuple[int, ...]) -> str:
+def _pivoting(call: str, names: list[str], counts: tuple[int, ...]) -> str:
     """What is said of a table in long form with columns of items, of their columns and of values."""
     row, column, value = names
     return (
         f"a table in long form: each of {counts[0]} values of {row} stands with each of {counts[1]} of {column}, so "
         f"rows of one {row} are alike, and errors of left-out rows look too small; a table with a row of each {row} is "
-        f"made by pandas.read_csv({source!r}, sep=None, engine='python')"
+        f"made by {call}"
         f".pivot_table({value!r}, {row!r}, {column!r}, sort=False).to_csv('wide.csv')"
     )
 
@@ -406,7 +415,7 @@ def _matrix_note(data: Dataset) -> str:
         return note and f"note: {note}"
     if (np.diag(X) == 0.0).all() and (X >= 0.0).all():
         return (
-            "note: the table is symmetric with zeros on the diagonal, as distances D are: write np.exp(-D**2 / "
-            "np.median(D)**2) to a file, and read that by --gram"
+            "note: the table is symmetric with zeros on the diagonal, as distances between items are: --gram reads "
+            "them as such"
         )
     return "note: the table is symmetric, as a Gram matrix is: read kernel values of pairs of items by --gram"

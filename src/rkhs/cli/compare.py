@@ -198,11 +198,13 @@ def _with_codes(args: argparse.Namespace, path: str) -> ModelFile:
     """Read a model file; a model that rebuilds no rows is refused before any row is read."""
     first = path == args.model[0]  # whose --sha256 is given
     file = read_model_file(changed(args, model=path, sha256=args.sha256 if first else None))
-    if not hasattr(file.estimator, "transform"):
+    classes = file.notes.get("predict", {}).get("columns") if hasattr(file.estimator, "transform") else None
+    if classes is not None or not hasattr(file.estimator, "transform"):
         command = as_command(["predict", path, args.input, "-o", "predicted.csv"])
+        got = of_class(file.estimator) if classes is None else f"a model of the class {quote(classes[0])}"
         raise InputError(
-            f"{path}: rkhs compare --model measures how well a model rebuilds rows; got {of_class(file.estimator)}, "
-            f"which predicts; this command writes its predictions of the rows:{command}"
+            f"{path}: rkhs compare --model measures how well a model rebuilds rows; got {got}, which predicts; this "
+            f"command writes its predictions of the rows{', and their accuracy' * bool(classes)}:{command}"
         )
     return file
 

@@ -16,6 +16,7 @@ from rkhs.data import Dataset, read_items
 from rkhs.data.columns import identifier
 from rkhs.data.curves import as_curves as as_curves
 from rkhs.data.dataset import listed
+from rkhs.data.fasta import are_sequences
 from rkhs.data.known_columns import read_by_guess as read_by_guess, reading_advice as reading_advice
 from rkhs.data.mixed import MOST_TEXTS, OF_MIXED, read_mixed
 from rkhs.data.molecule_files import flat_smiles
@@ -90,6 +91,10 @@ def corrected(args: argparse.Namespace, path: str, options: dict[str, Any], what
         bad = "" in flat_smiles(dropped[smiles])
         what = f"{path}: column {quote(smiles)} holds SMILES: pass --smiles {quote(smiles)}"
         return Mendable(what, smiles=smiles, skip_bad_smiles=bad)
+    if (name := _only_sequences(dropped)) and not {"columns", "smiles_column"} & options.keys():
+        others = {"drop_columns": [*dropped], "mixed": True}
+        both = f"reads the sequences of {quote(name)} alone, the second one the other columns"
+        return Mendable(what, both, advice | others, **advice, kind="sequences", columns=[name])
     if len(options.get("columns", ())) == 1 and not _in_order(texts := data.X[:, 0].tolist()):
         kind = "sequences" if _LETTERS.issuperset("".join(filter(None, texts))) else "texts"
         return Mendable(f"{what}; pass --kind {kind} to read them", kind=kind)
@@ -127,7 +132,8 @@ def in_one_command(
                 options = united(options, {"drop_columns": lacking})
                 what = f"{what}; {args.new} lacks {listed([*map(quote, lacking)])}"
             break
-    return Mendable(what, **options) if options else first
+    does = getattr(first, "does", "") if options == getattr(first, "options", None) else "reads it"
+    return Mendable(what, does, **options) if options else first
 
 
 def _lacking(known: Dataset, titles: Sequence[str]) -> list[str]:
@@ -160,6 +166,12 @@ def quiet() -> AbstractContextManager[Any]:
 def _only_smiles(columns: dict[str, Any]) -> str:
     """The name of the only column of SMILES, by its title or its texts."""
     found = [name for name, cells in columns.items() if "smiles" in name.lower() or are_smiles([*filter(None, cells)])]
+    return found[0] if len(found) == 1 else ""
+
+
+def _only_sequences(columns: dict[str, Any]) -> str:
+    """The name of the only column of sequences, by its letters."""
+    found = [name for name, cells in columns.items() if are_sequences([*filter(None, cells)])]
     return found[0] if len(found) == 1 else ""
 
 

@@ -64,7 +64,8 @@ FIT = f"""
 --estimator NAME  estimator to fit (default KernelAutoencoder)
 --set PARAM=VALUE  set any parameter of the estimator; may be given several times
 --seed N  seed of all random numbers; the same seed gives the same model{KERNEL}
---gram  the input is a square Gram matrix, or a .npz file of several of the same items{MIXED}{SCALE}{LABELS}{DROP}"""
+--gram  the input is a square Gram matrix, or distances d, read as exp(-d / median), or a .npz file of several
+    matrices of the same items{MIXED}{SCALE}{LABELS}{DROP}"""
 COMPONENTS = "\n--n-components P  dimension of the codes; 10,2,10 for a deep autoencoder"
 OPTIONS = f"""
 INPUT  a file or folder; see below

@@ -27,23 +27,22 @@ from rkhs.cli.corrections import (
     warn_of_identifiers,
 )
 from rkhs.cli.kernel_values import read_gram
-from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, kind_notes, kind_options
-from rkhs.cli.options import changed as changed, column, mended, named_columns as named_columns, parts_of, united
-from rkhs.cli.rows import (
-    APART,
-    names_of_rows,
-    only_rows,
-    transposed,
-    warn_of_totals,
-    windows,
-    with_progress,
-    without_rows,
+from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, in_known_letters, kind_notes, kind_options
+from rkhs.cli.options import (
+    changed as changed,
+    column,
+    mended,
+    named_columns as named_columns,
+    reading_options as reading_options,
+    united,
 )
+from rkhs.cli.rows import names_of_rows, selected_rows, transposed, warn_of_totals, windows, with_progress, with_spreads
 from rkhs.data import Dataset, read_mixed
+from rkhs.data.curves import on_one_axis
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r, titles_of as titles_of_data
 from rkhs.data.formats import SDF, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
 from rkhs.data.table_reader import column_count, column_titles, read_chunks
-from rkhs.data.text import FewWords, Mendable, Note, is_grouped_number
+from rkhs.data.text import FewWords, Mendable, Note
 
 T = TypeVar("T")
 
@@ -67,22 +66,6 @@ _RANGES = 50  # columns of a table whose ranges a model file keeps
 _LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
 
 
-def reading_options(args: argparse.Namespace) -> dict[str, Any]:
-    """How the text of a file is read."""
-    options = {
-        name: getattr(args, name)
-        for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key", "records")
-    }
-    options["header"] = None if args.header is None else args.header == "yes"
-    options["missing"] = None if args.missing is None else [cell for text in args.missing for cell in _cells_in(text)]
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _cells_in(text: str) -> list[str]:
-    """Cells with commas between them; a number with a decimal comma is one, as is what stands in quotation marks."""
-    return [text] if is_grouped_number(text) else parts_of(text)
-
-
 def _given_options(args: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = {"index_column": args.index_column, "smiles_column": args.smiles}
     options |= {name: named_columns(getattr(args, name, None)) or None for name in ("columns", "drop_columns")}
@@ -101,7 +84,7 @@ def diag_options(args: argparse.Namespace, model: estimators.KernelEstimator) ->
 
 
 def read_input(args: argparse.Namespace, path: str) -> Dataset:
-    """Read a file as the options say, without the rows of ``--leave-out``."""
+    """Read a file as the options say, with the rows of ``--only`` and without those of ``--leave-out``."""
     if path.lower().endswith(".rkhs"):
         raise InputError(
             f"{path}: expected a file of items, as rkhs fit reads them; got a model file, which rkhs info describes"
@@ -109,14 +92,21 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
     gram = getattr(args, "gram", False)
     if gram is True and getattr(args, "kernel", None) is not None:
         raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
+    try:
+        data = _read_items(args, path, gram)
+    except Mendable as error:
+        if not args.transpose or error.otherwise:
+            raise
+        raise in_one_command(args, error, lambda args: _read_items(args, path, gram), lambda _: []) from error.__cause__
+    return selected_rows(args, data, path, reading_options(args))
+
+
+def _read_items(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]) -> Dataset:
+    """Items of a file: its rows, or its columns, or windows of its rows."""
     turned = args.kind == "curves" and args.transpose  # a table until it is transposed
     data = _read_all(changed(args, kind=None) if turned else args, path, gram)
     warn_of_identifiers(args, data)
-    data = _reshaped(args, as_kernel_reads(data, getattr(args, "kernel", None)))
-    if getattr(args, "only", None) is not None:
-        data = only_rows(data, args.only, path, reading_options(args))
-    out = getattr(args, "leave_out", None)
-    return data if out is None or out == APART else without_rows(data, out)
+    return _reshaped(args, as_kernel_reads(data, getattr(args, "kernel", None)))
 
 
 def _reshaped(args: argparse.Namespace, data: Dataset) -> Dataset:
@@ -127,6 +117,7 @@ def _reshaped(args: argparse.Namespace, data: Dataset) -> Dataset:
     if getattr(args, "window", None) is not None:
         step = args.window if args.step is None else args.step
         data = windows(data, args.window, step, reading_options(args), getattr(args, "of_model", None))
+        data = with_spreads(data, getattr(args, "floors", []))
     return data
 
 
@@ -153,7 +144,8 @@ def with_words_as_gaps(args: argparse.Namespace, rest: argparse.Namespace, error
         try:
             read_input(mended(rest, advice), args.input)
         except Mendable as more:
-            advice = united(advice, more.options)
+            others = more.otherwise and united(advice, more.otherwise)
+            return Mendable(str(error), more.does, others, **united(advice, more.options))
     return Mendable(str(error), **advice)
 
 
@@ -176,6 +168,8 @@ def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.Kernel
         yield known
         return
     options = changed(_of_two(args, args.new), drop_columns=None)
+    if known.distance_scale is not None:
+        model.reader_ = replace(model.reader_, distance_scale=known.distance_scale)
     try:
         yield from parts_for_model(options, args.new, model, input_notes(known, args))
     except LackingColumns as error:
@@ -205,11 +199,19 @@ def _read_all(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]
 
 def _whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
     """Items of any kind; with ``--transpose`` a column of texts, or of an axis, names their rows."""
-    if not getattr(args, "transpose", False) or {"index_column", "columns"} & options.keys():
+    if {"index_column", "columns"} & options.keys():
         return read_whole(args, path, options)
+    if not getattr(args, "transpose", False):
+        data = read_whole(args, path, options)
+        if args.kind is None and on_one_axis(data) is not None:
+            what = "the first of each pair of columns is an axis, and the second an item: --transpose reads these"
+            raise Mendable(f"{path}: {what}", transpose=True)
+        return data
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         data = read_whole(args, path, options)
+    if (paired := on_one_axis(data)) is not None:
+        return paired
     name, why = names_of_rows(data)
     if name is not None:
         data = read_whole(args, path, options | {"index_column": name})
@@ -254,8 +256,13 @@ def _report_skipped(args: argparse.Namespace, data: Dataset) -> Dataset:
         )
         warn(f"{data.source}: left out, {what}: {rows}")
     for reason in dict.fromkeys(bad.reason for bad in data.skipped if bad.row not in lost):
-        bad = [f"row {bad.row} {quote(bad.text)}" for bad in data.skipped if bad.reason == reason]
-        warn(f"{data.source}: {len(bad)} row{'' if len(bad) == 1 else 's'} left out ({reason}): {listed(bad, 5)}")
+        bad = [one for one in data.skipped if one.reason == reason]
+        names = listed([f"{one.row} {quote(one.text)}" for one in bad])
+        warn(
+            f"{data.source}: row {bad[0].row} left out ({reason}): {quote(bad[0].text)}"
+            if len(bad) == 1
+            else f"{data.source}: {len(bad)} rows left out ({reason}): rows {names}"
+        )
     return data
 
 
@@ -309,6 +316,7 @@ def _prepared(
     args: argparse.Namespace, path: str, data: Dataset, model: estimators.KernelEstimator, notes: dict[str, Any]
 ) -> Dataset:
     """Rows of a file as those of the fit of a model, as its kernel reads them."""
+    data = in_known_letters(data, notes.get("input", {}).get("texts"))
     for text in data.guessed:
         warn(Note(f"{path}: {text}"))
     _check_times(path, data, notes.get("input", {}).get("times"))
@@ -368,6 +376,8 @@ def _in_training_order(
 ) -> Dataset:
     """Columns in the order of those of the fit, where both files name these."""
     found: Sequence[str] | None = data.column_names
+    if names is not None and found is None and what != _OF_FIT:
+        warn(Note(f"{path}: its columns have no names, and are taken in the order of the items of the fit"))
     if names is None or found is None:
         return data
     if len(set(names)) < len(names):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +11,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, warn
 from rkhs.data import Dataset
-from rkhs.data.arrays import array_names
+from rkhs.data.arrays import OF_SPARSE, array_names
 from rkhs.data.table_reader import read_table
 from rkhs.data.text import Note
 
@@ -27,9 +25,7 @@ def read_gram(args: argparse.Namespace, path: str, gram: Literal[True, "cross"],
         if several is not None:
             return several
     data = read_table(path, gram=gram, **options)
-    if gram is True:
-        _refuse_distances(args, data, path, options)
-    return _symmetric(data, gram)
+    return _symmetric(_of_distances(data) if gram is True else data, gram)
 
 
 def _symmetric(data: Dataset, gram: bool | Literal["cross"]) -> Dataset:
@@ -45,7 +41,7 @@ def _symmetric(data: Dataset, gram: bool | Literal["cross"]) -> Dataset:
 def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
     """All matrices of a .npz file as views of the same items, stacked by name; None if it holds one."""
     names = sorted(array_names(Path(path)))
-    if len(names) < 2:
+    if len(names) < 2 or {*names} >= OF_SPARSE:
         return None
     parts = [read_table(path, gram=gram, **{**options, "key": name}) for name in names]
     shapes = {part.X.shape for part in parts}
@@ -57,20 +53,12 @@ def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any
     return replace(parts[0], X=np.stack([part.X for part in parts]), source=path)
 
 
-def _refuse_distances(args: argparse.Namespace, data: Dataset, path: str, options: dict[str, Any]) -> None:
-    """Refuse numbers with zeros on the diagonal alone: no kernel has these, and distances do."""
+def _of_distances(data: Dataset) -> Dataset:
+    """Kernel values of numbers with zeros on the diagonal alone: no kernel has these, and distances do."""
     away = data.X[data.X > 0.0]
     if data.X.diagonal().any() or len(away) < 0.5 * data.X.size or data.X.min() < 0.0:
-        return
-    new = f"{os.path.basename(path).partition('.')[0]}_gram.csv"
-    given = "".join(f", {name}={value!r}" for name, value in options.items())
-    line = (
-        f"import numpy, pandas; from rkhs.data import read_table; t = read_table({path!r}, gram=True{given}); "
-        f"pandas.DataFrame(numpy.exp(-t.X / {np.median(away):.4g}), t.row_names, t.row_names).to_csv({new!r})"
-    )
-    what = f"{path}: expected a Gram matrix; got zeros on its diagonal and positive numbers elsewhere, as of distances"
-    command = shlex.join(["rkhs", *(new if word == path else word for word in args.words)])
-    raise InputError(
-        f"{what}; this makes kernel values of them, the exponentials of minus each divided by their median, and reads "
-        f'these:\n\n  python -c "{line}" && {command}'
-    )
+        return data
+    scale = float(np.median(away))
+    what = f"zeros on the diagonal and positive numbers elsewhere are distances d, read as exp(-d / {scale:.4g})"
+    warn(Note(f"{data.source}: {what}, with their median; new rows are then distances to these items too"))
+    return replace(data, X=np.exp(data.X / -scale), distance_scale=scale)

@@ -16,7 +16,7 @@ from rkhs._core.errors import InputError
 from rkhs.cli.options import refuse_flags
 from rkhs.cli.parser import hint
 from rkhs.data.dataset import Dataset, titles_of
-from rkhs.data.fasta import masked_letters
+from rkhs.data.fasta import masked_letters, with_letters_of
 from rkhs.data.formats import FINGERPRINTS, is_table
 from rkhs.data.known_columns import read_numbers
 from rkhs.data.text import Mendable
@@ -66,6 +66,14 @@ def as_kernel_reads(data: Dataset, kernel: Any) -> Dataset:
         kernel = parse_kernel(kernel)
     objects = data.kind == "molecules" and getattr(kernel, "domain", None) == "objects"
     return replace(data, as_smiles=True) if objects else data
+
+
+def in_known_letters(data: Dataset, known: list[str] | None) -> Dataset:
+    """Sequences of RNA in the letters of those of the fit where these are DNA, or the other way round."""
+    if data.kind != "sequences" or not known:
+        return data
+    texts, notes = with_letters_of(data.X.tolist(), known)
+    return replace(data, X=np.array(texts, object), guessed=(*data.guessed, *notes))
 
 
 def as_predictors_read(args: argparse.Namespace, data: Dataset) -> Dataset:

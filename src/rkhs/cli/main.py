@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         ended_by_signals(),
         warnings.catch_warnings(action="default", category=UserWarning),
     ):
-        args = argparse.Namespace(words=words, started=started, advice=[])
+        args = argparse.Namespace(words=words, started=started, advice=[], notes=[])
         warnings.showwarning = _once(args)
         try:
             _parser(*filter(None, [chosen])).parse_args(words, args)
@@ -132,11 +132,10 @@ def _print_line(text: str) -> None:
 
 def _once(args: argparse.Namespace) -> Callable[..., None]:
     """A function that prints a warning of this command, and the same one no second time."""
-    printed = set()
 
     def show(message: Warning, *_: Any, **__: Any) -> None:
-        if str(message) not in printed:
-            printed.add(str(message))
+        if str(message) not in args.notes:
+            args.notes.append(str(message))
             _print_line(f"{getattr(message, 'kind', 'warning')}: {noted(message, args)}")
 
     return show

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import warnings
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rkhs import estimators, plots, reports
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, warn
 from rkhs.cli.build import build_estimator
-from rkhs.cli.columns import column_sentences
+from rkhs.cli.columns import column_sentences, short_labels
 from rkhs.cli.fit import FIT
 from rkhs.cli.inputs import user_errors
 from rkhs.cli.options import INPUT, changed
@@ -47,6 +48,10 @@ INPUT  a file or folder, as rkhs fit reads them
     classes{FIT}{INPUT}"""
 _MIDNIGHT = re.compile(r"(?<=\d)[T ]00:00(:00)?$")
 _MOST_CLASSES = 20
+_FONTS = {
+    *("Arial Unicode MS", "Hiragino Sans", "Malgun Gothic", "Microsoft YaHei", "Nirmala UI", "Noto Sans CJK JP"),
+    *("PingFang SC", "Yu Gothic"),
+}  # of other scripts
 
 
 def run(args: argparse.Namespace) -> None:
@@ -68,17 +73,28 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _draw(args: argparse.Namespace, model: estimators.KernelEstimator, data: Dataset, colours: dict[str, Any]) -> None:
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
+    from matplotlib.font_manager import fontManager
 
-    figure, names = Figure(figsize=(6.4, 5.2), layout="constrained"), data.row_names
+    figure, names = Figure(figsize=(6.4, 5.2), layout="constrained"), data.row_names and tuple(short_labels(data))
     if all(map(_MIDNIGHT.search, names or ())):
         names = tuple(_MIDNIGHT.sub("", name) for name in names or ()) or None
-    plots.CodeMapDisplay(model.codes_, title=_title(model, data), names=names, **colours).plot(figure.add_subplot())
-    plots.save_figure(figure, args.output)
+    fonts: Any = {"font.family": ["DejaVu Sans", *_FONTS & {font.name for font in fontManager.ttflist}]}
+    with warnings.catch_warnings(record=True, action="always", category=UserWarning) as lacking, rc_context(fonts):
+        ax = figure.add_subplot()
+        plots.CodeMapDisplay(model.codes_, title=_title(model, data), names=names, **colours).plot(ax)
+        if isinstance(model, estimators.KernelMap):  # the places themselves mean nothing
+            ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
+        plots.save_figure(figure, args.output)
+    if lacking:
+        warn(
+            "boxes stand for letters that no installed font has: install fonts such as Noto Sans CJK, or write a page, "
+            f"-o {Path(args.output).with_suffix('.html')}"
+        )
 
 
 def _estimator(args: argparse.Namespace) -> str:
-    """The class that a method, or the user, names."""
     methods = {"neighbors": "KernelMap", "autoencoder": "KernelAutoencoder"}
     if args.method is not None and args.estimator is not None:
         raise InputError("--method and --estimator both name the model; leave one out")
@@ -88,29 +104,29 @@ def _estimator(args: argparse.Namespace) -> str:
 
 
 def _outside(model: estimators.KernelEstimator, data: Dataset) -> list[str]:
-    """Which rows lie far outside the others, and are drawn at the edge."""
     from rkhs.plots.codes import within_view
 
-    labels = data.row_names or [f"row {number}" for number in data.row_numbers]
+    labels = short_labels(data) if data.row_names else [f"row {number}" for number in data.row_numbers]
     far = [labels[i] for i in within_view(model.codes_)[1]]
     return [f"far outside the others, drawn at the edge: {', '.join(far)}"] if far else []
 
 
 def _loss_sentence(model: estimators.KernelEstimator) -> list[str]:
-    """What a map of neighbours loses of new rows, in a sentence."""
-    recall = getattr(model, "recall_", None)
-    if recall is None:
-        return []
-    count, lost = min(10, len(model.codes_) - 1), model.held_out_error_
-    few = "one neighbour" if count == 1 else f"{count_word(count)} neighbours"
-    kept = f"of {few} of a new row the map keeps {count * recall:.1f}"
-    return [kept if lost is None else f"{kept}; rebuilt from the map, {loss_words('rows', lost)}"]
+    recall, lost = getattr(model, "recall_", None), getattr(model, "held_out_error_", None)
+    count = min(10, len(model.codes_) - 1)
+    few = f"{count_word(count)} neighbour{'s' * (count > 1)}"
+    kept = [] if recall is None else [f"of {few} of a new row the map keeps {count * recall:.1f}"]
+    rebuilt = [] if lost is None else [f"rebuilt from the map, {loss_words('rows', lost)}"]
+    return ["; ".join([*kept, *rebuilt])][: len(kept + rebuilt)]
 
 
 def _title(model: estimators.KernelEstimator, data: Dataset) -> str:
-    """The file, its rows, and the share of their variance that new rows lose, where it is known."""
-    title, lost = f"{Path(data.source).name}: {data.n_samples} rows", getattr(model, "held_out_error_", None)
-    return title if lost is None else "\n".join([title, fill(f"rebuilt from the map, {loss_words('rows', lost)}", 60)])
+    return "\n".join(
+        [
+            f"{Path(data.source).name}: {data.n_samples} rows",
+            *(fill(text[:1].upper() + text[1:], 60) for text in _loss_sentence(model)),
+        ]
+    )
 
 
 def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, Any]:
@@ -118,9 +134,8 @@ def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, A
 
     if values is None:
         return {}
-    name = args.color if isinstance(args.color, str) else None
     if not is_class(values):
-        return {"values": values, "value_name": name}
+        return {"values": values, "value_name": args.color if isinstance(args.color, str) else None}
     values = np.array([class_name(value) for value in values.tolist()], dtype=object)
     n_classes = len(set(values.tolist()) - {""})
     if n_classes > _MOST_CLASSES:

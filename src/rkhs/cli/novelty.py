@@ -18,7 +18,7 @@ from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import as_predictors_read, new_diagonal
 from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, changed
 from rkhs.cli.outputs import TABLES, Outputs
-from rkhs.cli.rows import named_rows, peeked, row_labels, write_number_parts
+from rkhs.cli.rows import named_rows, peeked, row_labels, spread_floors, with_spreads, write_number_parts
 from rkhs.cli.summaries import print_result
 from rkhs.data import Dataset
 
@@ -55,7 +55,9 @@ def run(args: argparse.Namespace) -> None:
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
     known = read_known(args)
     warn_of_series(args, known)
-    known = as_predictors_read(args, known)
+    read = as_predictors_read(args, known)
+    args = changed(args, floors=_floors(args, read))
+    known = with_spreads(read, args.floors)
     with user_errors():
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})
         model: estimators.KernelNovelty = build_estimator(args, known, estimators.KernelNovelty, defaults).fit(
@@ -73,12 +75,18 @@ def run(args: argparse.Namespace) -> None:
     rows = [row | {"differs in": _differing(model, first, x)} for row, x in found.novel()]
     facts = {"input": args.input, "rows": known.n_samples, "new": args.new, "new rows": m, "far": found.far}
     facts["most unusual"], rows = (rows, []) if few else ([], rows)
-    lines = [*column_notes(known), *_lines(args, facts, rows, found.count, named_rows(first))]
+    lines = [*column_notes(read), *_lines(args, facts, rows, found.count, named_rows(first))]
     if args.output is not None:
         lines.append(f"p of {m} rows: {args.output}")
     print_result(
         args, facts | {"kernel": model.kernel_, "alpha": args.alpha, "novel": rows, "output": args.output}, lines
     )
+
+
+def _floors(args: argparse.Namespace, windows: Dataset) -> list[float]:
+    """Of the logarithms of spreads, which distances of standardised columns see; none of rows or other kernels."""
+    see = args.window and args.kernel is None and args.scale_columns != "no"
+    return spread_floors(windows) if see else []
 
 
 class _Found:
@@ -152,19 +160,19 @@ def _lines(
         why = f"with so few {items}, as it is at least 1/{n} = {1.0 / n:.2g}"
         yield f"no p can be at most {args.alpha:g} {why}; {m} {items} {where} were compared{counted}"
         yield f"the most unusual {items}, although no p can be small with so few, by their scores:"
-        yield from (
-            f"  {row['row']}: score {row['score']:.3g}, p {row['p']:.3g}{_why(row)}" for row in facts["most unusual"]
-        )
+        yield from (_line(row, scored=True) for row in facts["most unusual"])
     else:
         yield f"{count} of {m} {items} {where} have p of at most {args.alpha:g}; {usual}{counted}"
     if facts["far"]:
         yield f"far from all others, with a score above {_FAR} of the largest: {facts['far']}"
     for row in rows[:_NAMED]:
-        yield f"  {row['row']}: p {row['p']:.3g}{_why(row)}"
+        yield _line(row, scored=args.new is None)  # of which p is the rank alone
     if rows and count > _NAMED:
         yield f"  and {count - _NAMED} more; -o FILE writes all"
 
 
-def _why(row: dict[str, Any]) -> str:
-    """The columns that make a row strange, as they stand behind it."""
-    return f", in {', '.join(row['differs in'])}" if row["differs in"] else ""
+def _line(row: dict[str, Any], *, scored: bool) -> str:
+    """A row with its p, its score, and the columns that make it strange."""
+    score = f"score {row['score']:.3g}, " * scored
+    why = f", in {', '.join(row['differs in'])}" if row["differs in"] else ""
+    return f"  {row['row']}: {score}p {row['p']:.3g}{why}"

@@ -12,6 +12,7 @@ from typing import Any
 
 from rkhs._core.errors import InputError
 from rkhs.data.formats import FINGERPRINTS, KINDS
+from rkhs.data.text import is_grouped_number
 
 FILE = "\nMODEL  model file made by rkhs fit or rkhs.save"
 ROWS = "\nINPUT  rows like those of the fit; for a Gram model kernel values with the training rows"
@@ -225,6 +226,22 @@ def parts_of(text: str) -> list[str]:
     """What stands between commas; quotation marks keep one that is no mark between two parts."""
     parts = next(csv.reader([text], skipinitialspace=True)) if '"' in text else text.split(",")
     return [part.strip() for part in parts]
+
+
+def reading_options(args: argparse.Namespace) -> dict[str, Any]:
+    """How the text of a file is read."""
+    options = {
+        name: getattr(args, name)
+        for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key", "records")
+    }
+    options["header"] = None if args.header is None else args.header == "yes"
+    options["missing"] = None if args.missing is None else [cell for text in args.missing for cell in _cells_in(text)]
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _cells_in(text: str) -> list[str]:
+    """Cells with commas between them; a number with a decimal comma is one, as is what stands in quotation marks."""
+    return [text] if is_grouped_number(text) else parts_of(text)
 
 
 def real(text: str) -> float:

@@ -175,7 +175,8 @@ def write_model(
         for named in (estimator, reader.filling):
             if named is not None:
                 named.feature_names_in_ = np.array(names, dtype=object)
-    estimator.reader_ = replace(reader, fingerprint=reader.fingerprint or notes["input"].get("fingerprint"))
+    fingerprint = reader.fingerprint or notes["input"].get("fingerprint")
+    estimator.reader_ = replace(reader, fingerprint=fingerprint, distance_scale=data.distance_scale)
     rkhs.save(estimator, path, notes=notes)
 
 

@@ -206,14 +206,7 @@ def _facts(
     rows = _named(args, data, found)
     nested = None if found.robust is not None else model.nested_residuals(data.items, Y)
     errors = held_out_errors(model, fitted, nested)
-    ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
-    plain = found.robust is None and "R^2" in errors
-    ends = (ends or decisive_notes(found.residuals, names_of_rows, robustly(args, data)) * plain) + _little(errors)
-    if errors.get("R^2", 0.0) > LEAST_R2:
-        ends = _answers(args, data, names, Y) or ends
-    if not ends or errors.get("R^2", 0.0) > _LITTLE:
-        command = "\n\n  rkhs " in "".join(ends)  # one is enough, and rows that it leaves out do not advise a logarithm
-        ends += [text for text in _ends(args, model, fitted, names, found) if not command or "--log10" not in text]
+    ends = _advice(args, model, data, Y, names, found, errors)
     return {
         "class": "OperatorKernelRegressor",
         "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
@@ -241,6 +234,29 @@ def _facts(
         },
         "model": args.output,
     }
+
+
+def _advice(
+    args: argparse.Namespace,
+    model: estimators.OperatorKernelRegressorCV,
+    data: Dataset,
+    Y: np.ndarray,
+    names: list[str],
+    found: _Suspicious,
+    errors: dict[str, Any],
+) -> list[str]:
+    """What is said of the targets and of errors, with one command."""
+    ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
+    plain = found.robust is None and "R^2" in errors
+    ends = (ends or decisive_notes(found.residuals, row_labels(data), robustly(args, data)) * plain) + _little(errors)
+    if errors.get("R^2", 0.0) > LEAST_R2:
+        ends = _answers(args, data, names, Y) or ends
+    if not ends or errors.get("R^2", 0.0) > _LITTLE:
+        command = "\n\n  rkhs " in "".join(ends)  # one is enough, and rows that it leaves out do not advise a logarithm
+        ends += [
+            text for text in _ends(args, model, Y[found.fitted], names, found) if not command or "--log10" not in text
+        ]
+    return ends
 
 
 def _answers(args: argparse.Namespace, data: Dataset, names: list[str], Y: np.ndarray) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -16,7 +18,7 @@ from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import COMPONENTS, FIT, print_kernel
-from rkhs.cli.inputs import named_columns, read_for_model, reading_options, user_errors
+from rkhs.cli.inputs import named_columns, quiet, read_for_model, reading_options, user_errors
 from rkhs.cli.options import (
     DROP,
     INPUT,
@@ -33,8 +35,9 @@ from rkhs.cli.options import (
 )
 from rkhs.cli.outputs import Outputs, after_writing, of_class, read_model_file, write_model
 from rkhs.cli.robust import fit_items, plan_robust
-from rkhs.cli.summaries import print_result
+from rkhs.cli.summaries import print_result, reading_notes
 from rkhs.cli.targets import (
+    read_column_of,
     read_with_values,
     target_name,
     values_of_column,
@@ -63,7 +66,8 @@ FILE  a table, molecules or other items, which are fitted as rkhs fit does; or a
 --predict COLUMN  column that is predicted from the others and colours the map; the model does not see it{LOG10}
 --at-most N [5000]  largest number of items on the page, evenly spaced in the file (default %(default)s)
 --save-model MODEL  also write the fitted model{JSON}{COMPONENTS}{FIT}{ROBUST}{MODEL}{INPUT}"""
-_OF_READING = flags_in(MIXED + DROP + LABELS + INPUT)
+_OF_READING = ["gram", *flags_in(MIXED + DROP + LABELS + INPUT)]
+_SEQUENCE = "[ACDEFGHIKLMNPQRSTVWYX*]{5,}|[acgtn]{5,}"  # residues; nucleotides in small letters
 _OF_FITS = [*flags_in(COMPONENTS + FIT.removesuffix(DROP) + ROBUST), "save_model"]
 
 
@@ -86,6 +90,7 @@ def run(args: argparse.Namespace) -> None:
             at_most=args.at_most,
             model_file=args.save_model if args.input is None else args.model,
             commands=() if args.input is not None else next_commands(changed(args, input=args.model)),
+            notes=reading_notes(args, data),
             progress=_print_progress,
         )
         report.save(args.output)
@@ -157,9 +162,11 @@ def next_commands(args: argparse.Namespace) -> list[tuple[str, str]]:
     reading, ends = reading_flags(args), os.path.splitext(args.input)[1]
     new = f"new{ends}"
     others = reading if name is None else reading_flags(changed(without_columns(args, name), labels=None))
+    nearest = ("The nearest of these items to each new one", f"rkhs nearest {file} {new}{others} -o nearest.csv")
     commands = [
+        *_sequences(args),
         ("Which new items are unlike all of these", f"rkhs novelty {file} {new}{others} -o novelty.csv"),
-        ("The nearest of these items to each new one", f"rkhs nearest {file} {new}{others} -o nearest.csv"),
+        *[nearest][args.gram :],
     ]
     if name is None:
         return commands
@@ -173,10 +180,25 @@ def next_commands(args: argparse.Namespace) -> list[tuple[str, str]]:
     return [(predict, f"{fit}\nrkhs predict model.rkhs {new} -o predicted.csv"), *commands, compare]
 
 
+def _sequences(args: argparse.Namespace) -> list[tuple[str, str]]:
+    """The command that reads a column of sequences which was left out of a table."""
+    aim = "" if args.predict is None else f" --predict {shlex.quote(args.predict)}{' --log10' * args.log10}"
+    for name in map(str, named_columns(args.drop_columns)):
+        with quiet(), suppress(InputError):
+            cells = [*filter(None, read_column_of(args, name, "--drop-columns").tolist())]
+            if 0.9 * len(cells) < sum(re.fullmatch(_SEQUENCE, str(cell)) is not None for cell in cells):
+                flags = reading_flags(changed(args, kind="sequences", columns=name, drop_columns=None, mixed=False))
+                page = f"rkhs report {shlex.quote(args.input)}{flags}{aim} -o sequences.html"
+                return [(f"The same by the sequences of {name}, which are left out here", page)]
+    return []
+
+
 def reading_flags(args: argparse.Namespace) -> str:
     """The flags that say how a file is read, as they are typed."""
     given = {name: getattr(args, name, None) for name in _OF_READING}
     given |= {name: [*map(str, named_columns(given[name]))] for name in ("columns", "drop_columns")}
     given["missing"] = reading_options(args).get("missing")
-    words = advised([], {name: value for name, value in given.items() if value not in (None, False, [])})
+    words = advised(
+        [], {name: value for name, value in given.items() if value not in (None, []) and value is not False}
+    )
     return "".join(f" {shlex.quote(word)}" for word in words)

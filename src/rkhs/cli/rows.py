@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import re
 import sys
 import time
@@ -12,24 +11,33 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, compress
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from rkhs._core.checks import check_count
+from rkhs._core.dates import day_numbers
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.corrections import quiet
+from rkhs.cli.frames import pandas_call as pandas_call, written as written
 from rkhs.data import writers
-from rkhs.data.columns import as_numbers, unlike_columns
-from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, Dataset, column_label, keep_rows as keep_rows, listed, titles_of
-from rkhs.data.formats import is_table, is_text_table
-from rkhs.data.known_columns import read_column, times_of_rows
+from rkhs.data.columns import as_numbers, column_remarks, unlike_columns
+from rkhs.data.dataset import (
+    LEFT_OUT as LEFT_OUT,
+    Dataset,
+    column_label,
+    is_table,
+    keep_rows as keep_rows,
+    listed,
+    titles_of,
+)
+from rkhs.data.known_columns import read_column, short_names, times_of_rows
 from rkhs.data.series_files import AXES_NOTE
-from rkhs.data.table_reader import Options, find_layout
 from rkhs.data.text import Doubtful, Mendable, Note
+from rkhs.data.written_dates import written_dates
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
+_RUN, _RARE = 4, 0.05  # equal values in a row that are noted at least; share of windows that may have as many
 _FILLED = 0.1  # share of the cells of a window, and of its length in a row, that may be filled
 T = TypeVar("T")
 
@@ -47,6 +55,11 @@ def row_labels(data: Dataset) -> list[str]:
     """What a row is called in sentences."""
     names = data.row_names or data.smiles
     return [f"row {number}" for number in data.row_numbers] if names is None else list(names)
+
+
+def short_labels(data: Dataset) -> tuple[str, ...]:
+    """What a row is called in a picture."""
+    return short_names(row_labels(data))
 
 
 def named_rows(data: Dataset) -> str:
@@ -255,21 +268,6 @@ def _note_decades(data: Dataset, args: argparse.Namespace, X: np.ndarray) -> Non
         warn(Note(f"{data.source}: {what}; {written(data, args, log)}"))
 
 
-def written(data: Dataset, args: argparse.Namespace, log: str) -> str:
-    """The command of Python that writes logarithms of the columns of a file to another."""
-    source = data.source
-    name = os.path.basename(source).partition(".")[0]
-    items = "" if data.column_names is None else f".loc[:, {data.column_names[0]!r}:{data.column_names[-1]!r}]"
-    known = {name: getattr(args, name) for name in ("encoding", "delimiter", "skip_rows") if getattr(args, name)}
-    skipped = find_layout(Path(source), Options(**known)).skip - 1 if is_text_table(source) else 0
-    above = f", skiprows={skipped}" if skipped > 0 else ""
-    line = (
-        f"import numpy, pandas; t = pandas.read_csv({source!r}, sep=None, engine='python'{above}); "
-        f"n = t{items}.select_dtypes('number').columns; t[n] = {log}; t.to_csv({name + '_log.csv'!r}, index=False)"
-    )
-    return f'this writes them to {name}_log.csv:\n\n  python -c "{line}"\n'
-
-
 def _check_described(data: Dataset) -> None:
     """Refuse columns of texts, dates and gaps, with others that are no items; warn of these alone."""
     names, X = data.column_names or [*map(str, data.places or range(data.X.shape[1]))], as_numbers(data.X)
@@ -311,7 +309,8 @@ def windows(
     """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
-    names, X = _columns_cut(data, read)
+    names, X = _columns_cut(with_clock(data), read)
+    _note_columns(data, names, X, read)
     X, numbers, times = _with_gaps(X, data, options, math.gcd(length, step))
     if len(X) < length + step:
         raise InputError(f"--window and --step must leave at least two windows; got {len(X)} rows; take smaller values")
@@ -331,6 +330,7 @@ def windows(
     _note_filled(data, lacking, known)
     if rest := len(X) - int(starts[-1]) - length:
         warn(Note(f"{data.source}: rows at the end that make no whole window: {rest}"))
+    _note_runs(data, names, cut[known].reshape(known.sum(), len(names), -1), labels[known], read)
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
     return replace(
         data,
@@ -344,6 +344,59 @@ def windows(
         dates=(),
         row_title=None,
     )
+
+
+def _note_runs(data: Dataset, names: Sequence[str], cut: np.ndarray, labels: np.ndarray, read: Any) -> None:
+    """Note windows (w, d, t) in which a column has one value far longer than in nearly all others, as a fault does."""
+    run, runs = np.ones((2, *cut.shape[:2]), int)
+    for t in range(1, cut.shape[2]):
+        run = np.where(cut[:, :, t] == cut[:, :, t - 1], run + 1, 1)
+        runs = np.maximum(runs, run)
+    usual = np.quantile(runs, 1.0 - _RARE, axis=0, method="lower")
+    for j, name in enumerate(names if read is None else ()):
+        places = np.flatnonzero(runs[:, j] >= max(_RUN, 3 * usual[j]))
+        if places.size:
+            found = [f"{labels[i]} ({runs[i, j]} times)" for i in places]
+            what = f"{quote(name)} has one value many times in a row, in other windows at most {usual[j]} times"
+            warn(Note(f"{data.source}: {what}: {listed(found)}: a fault, or nothing to measure?"))
+
+
+def with_spreads(windows: Dataset, floors: Sequence[float]) -> Dataset:
+    """Windows with logarithms of the spread of each column and of its steps, by which constant ones are unlike others.
+
+    Distances alone do not tell these: a mean is near to all. The floors are those of :func:`spread_floors`.
+    """
+    if not floors:
+        return windows
+    cut = windows.X.reshape(windows.n_samples, len(floors), -1)
+    both = np.hstack([cut.std(axis=2), np.abs(np.diff(cut, axis=2)).mean(axis=2)])
+    names = [name.removesuffix("+0") for name in windows.column_names or () if name.endswith("+0")]
+    titles = [f"{what} of {name}" for what in ("spread", "steps") for name in names]
+    X = np.hstack([windows.X, np.log(both + np.tile(floors, 2))])
+    return replace(windows, X=X, column_names=(*(windows.column_names or ()), *titles))
+
+
+def spread_floors(windows: Dataset) -> list[float]:
+    """A thousandth of the standard deviation of each column of windows."""
+    count = sum(name.endswith("+0") for name in windows.column_names or ())
+    return (1e-3 * windows.X.reshape(windows.n_samples, count, -1).std(axis=(0, 2))).tolist()
+
+
+def with_clock(data: Dataset) -> Dataset:
+    """A table of numbers whose days written as 20240131, and hours next to these, are dates; others as they are."""
+    if data.kind not in ("vectors", "table") or not is_table(data.source):
+        return data
+    X, titles = data.X.copy(), titles_of(data)
+    found = written_dates(list((as_numbers(X) if X.dtype == object else X).T))
+    for j, texts in found.items():
+        X[:, j] = day_numbers(texts.tolist())
+    return replace(data, X=X, dates=(*data.dates, *(titles[j] for j in found)))
+
+
+def _note_columns(data: Dataset, names: Sequence[str], X: np.ndarray, read: Any) -> None:
+    """Note what is to know of the columns of a file before they are cut, with the command without some."""
+    for remark in column_remarks(X, names) if read is None else ():
+        warn(Note(f"{data.source}: {remark.text}", "leaves them out", drop_columns=[*remark.leave_out]))
 
 
 def _cut(X: np.ndarray, starts: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -504,7 +557,15 @@ def without_rows(data: Dataset, text: str) -> Dataset:
     return keep_rows(data, kept, LEFT_OUT)
 
 
-def only_rows(data: Dataset, text: str, path: str, options: dict[str, Any]) -> Dataset:
+def selected_rows(args: argparse.Namespace, data: Dataset, path: str, options: dict[str, Any]) -> Dataset:
+    """The rows of ``--only`` without those of ``--leave-out``."""
+    if getattr(args, "only", None) is not None:
+        data = _only_rows(data, args.only, path, options)
+    out = getattr(args, "leave_out", None)
+    return data if out is None or out == APART else without_rows(data, out)
+
+
+def _only_rows(data: Dataset, text: str, path: str, options: dict[str, Any]) -> Dataset:
     """The rows of a file whose column holds a text, ``COLUMN=VALUE``; the others are skipped."""
     name, _, wanted = text.partition("=")
     column = read_column(path, name, argument="--only", **options)

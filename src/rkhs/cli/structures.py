@@ -116,7 +116,7 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> None:
     check_candidates(args, file.notes["predict"]["columns"][0])
     coverage = 0.9 if args.coverage is None else args.coverage
     data, lists = _read_lists(args, args.input, file, "INPUT")
-    _warn_of_the_fit(args.candidates, lists, file)
+    fitted = _of_the_fit(args.candidates, lists, file)
     with user_errors():
         held_out, facts = _known(args, file)
         sets: models.CandidateSets = file.estimator.predict_set(
@@ -125,7 +125,7 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> None:
         scores = file.estimator.scores(data.items, lists, per_sample=True)
     facts |= {"items": data.n_samples, "coverage": coverage, "guarantee": sets.guarantee, "output": args.output}
     facts["mean size of sets"] = float(sets.sizes.mean())
-    write_rows(args.output, _rows(data, lists, scores, sets))
+    write_rows(args.output, _rows(data, lists, scores, sets, fitted))
     if args.output is None:
         sys.stderr.writelines(f"rkhs: note: {line}\n" for line in _notes(facts))
     else:
@@ -148,14 +148,16 @@ def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str)
     return keep_rows(data, listed, LEFT_OUT), [one for one in lists if one]
 
 
-def _warn_of_the_fit(path: str, lists: list[list[str]], file: ModelFile) -> None:
-    """Warn of candidates that are structures of the fit, which come first whatever the item is."""
-    fitted, named = set(flat_smiles(file.estimator.train_outputs_)), {text for one in lists for text in one}
-    if seen := sum(flat in fitted for flat in flat_smiles(named)):
+def _of_the_fit(path: str, lists: list[list[str]], file: ModelFile) -> set[str]:
+    """Candidates that are structures of the fit, which come first whatever the item is; warns of them."""
+    fitted, named = set(flat_smiles(file.estimator.train_outputs_)), list({text for one in lists for text in one})
+    seen = {text for text, flat in zip(named, flat_smiles(named), strict=True) if flat in fitted}
+    if seen:
         warn(
-            f"{path}: {seen:,} of {len(named):,} different candidates are structures of the fit, which rank too high: "
-            "leave them out if the spectra are of new molecules"
+            f"{path}: {len(seen):,} of {len(named):,} different candidates are structures of the fit, which rank too "
+            "high: the column in_fit marks them; leave them out of the lists if the spectra are of new molecules"
         )
+    return seen
 
 
 def _known(args: argparse.Namespace, file: ModelFile) -> tuple[tuple[Any, Any, Any] | None, dict[str, Any]]:
@@ -202,12 +204,13 @@ def _notes(facts: dict[str, Any]) -> Iterator[str]:
 
 
 def _rows(
-    data: Dataset, lists: list[list[str]], scores: list[np.ndarray], sets: models.CandidateSets
+    data: Dataset, lists: list[list[str]], scores: list[np.ndarray], sets: models.CandidateSets, fitted: set[str]
 ) -> Iterator[list[Any]]:
     """One row per item and candidate, best first."""
     labels, likely = label_columns(data)[0], sets.probabilities
-    yield ["item", "rank", "candidate", "score", *([] if likely is None else ["probability"]), "in_set"]
+    yield ["item", "rank", "candidate", "score", *([] if likely is None else ["probability"]), "in_set", "in_fit"]
     for i, found in enumerate(scores):
         for rank, j in enumerate((-found).argsort(kind="stable").tolist(), 1):
             shares = [] if likely is None else [float(likely[i][j])]
-            yield [labels[i], rank, lists[i][j], float(found[j]), *shares, "yes" if sets.members[i][j] else "no"]
+            marks = sets.members[i][j], lists[i][j] in fitted
+            yield [labels[i], rank, lists[i][j], float(found[j]), *shares, *("yes" if one else "no" for one in marks)]

@@ -8,7 +8,18 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rkhs.cli.options import named_columns
+from rkhs.cli.wording import in_flags
 from rkhs.reports.wording import readable
+
+
+def reading_notes(args: argparse.Namespace, data: Any) -> list[str]:
+    """Sentences about what was done to read the items."""
+    left_out = [*map(str, named_columns(args.drop_columns))]
+    texts = [in_flags(text).removeprefix(f"{data.source}: ") for text in (*args.notes, *data.guessed)]
+    texts += [f"columns left out: {', '.join(left_out)}"] if left_out else []
+    texts += [f"items are named by {data.row_title}"] if data.row_title else []
+    return [f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in texts]
 
 
 def print_result(args: argparse.Namespace, facts: Mapping[str, Any], lines: Sequence[str]) -> None:

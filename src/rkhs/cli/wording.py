@@ -164,7 +164,7 @@ def with_command(message: Exception, args: argparse.Namespace) -> str:
         message = InputError(f"{message}; --missing names {len(words)} cells that become gaps: {_in_common(words)}")
     ways = [options, *filter(None, [getattr(found, "otherwise", None)])]
     commands = "".join(as_command(with_advice(args, way)) for way in ways)
-    does += _unnamed(args, f"{message} {does}", options, known=does[:1] not in ([], ["reads it"]))
+    does += _unnamed(args, " ".join([str(message), *does]), options, known=does[:1] not in ([], ["reads it"]))
     return f"{message}; this command {', and '.join(does)}:{commands}" if does else str(message)
 
 

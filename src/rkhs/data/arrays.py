@@ -16,7 +16,7 @@ from rkhs._core.files import UNREADABLE, old_headers
 from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
 from rkhs.data.dataset import as_numbers, check_finite, check_size, existing_path, listed, locate_all
 
-_OF_SPARSE = {"data", "format", "shape"}  # what scipy.sparse.save_npz writes
+OF_SPARSE = {"data", "format", "shape"}  # what scipy.sparse.save_npz writes
 
 
 def _check_arrays(path: Path, names: Sequence[str] | None = None) -> None:
@@ -83,18 +83,23 @@ def load_npy(path: str | Path) -> np.ndarray:
 
 
 def read_array(
-    path: Path, key: str | None, columns: Sequence[object] | None, drop_columns: Sequence[object] | None
+    path: Path,
+    key: str | None,
+    columns: Sequence[object] | None,
+    drop_columns: Sequence[object] | None,
+    *,
+    square: bool = False,
 ) -> np.ndarray:
     """Read the array of an npy file, one of an npz file, or the matrix that scipy.sparse wrote."""
     source = str(path)
     if path.suffix.lower() == ".npy":
         array = load_npy(path)
-    elif key is None and array_names(path) >= _OF_SPARSE:
+    elif key is None and array_names(path) >= OF_SPARSE:
         array = _dense(path)
     else:
         ((name, array),) = load_arrays(path, lambda names: [choose_array(path, names, key)]).items()
         source = f"{path}[{name!r}]"
-    values = as_numbers(array, source)
+    values = _squared(as_numbers(array, source)) if square else as_numbers(array, source)
     check_size(values, source)
     positions = locate_all(columns, None, values.shape[1])
     dropped = locate_all(drop_columns, None, values.shape[1], "drop_columns")
@@ -104,6 +109,13 @@ def read_array(
     chosen = values if positions is None else np.ascontiguousarray(values[:, positions])
     check_finite(chosen, source)
     return chosen
+
+
+def _squared(values: np.ndarray) -> np.ndarray:
+    """The matrix of distances that pdist of SciPy gives as one row, each pair once; other arrays as they are."""
+    from scipy.spatial.distance import is_valid_y, squareform
+
+    return squareform(values) if values.ndim == 1 and is_valid_y(values) else values
 
 
 def _dense(path: Path) -> np.ndarray:

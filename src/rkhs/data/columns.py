@@ -19,6 +19,7 @@ import numpy as np
 from rkhs._core.dates import are_dates, day_numbers
 from rkhs._core.errors import InputError
 from rkhs.data import dataset
+from rkhs.data.written_dates import are_written
 
 COUNTS = (
     "the numbers are counts: write log2(1 + x) of each sample divided by its sum, times 1e6, in their place (tutorial "
@@ -41,6 +42,7 @@ _MOST_EMPTY = 20  # columns that are named one by one
 _WIDE, _GENES = 500, 50  # columns of a wide table, and of one with more columns than rows, as of transposed genes
 _COUNT = 1000.0  # the largest of counts of reads exceeds it; that of ratings and pixels does not
 _SATURATED = 0.05  # share of columns with the largest value of all, as pixels have that are white in some image
+_ALIKE, _ROUNDING = 0.999, 0.1  # correlation of copies that are rounded; rounding in standard deviations
 _LOOKED_AT = 2000  # rows that show at once that values are too many, or columns not alike
 
 _ID_NAME = re.compile(
@@ -211,16 +213,24 @@ _SAID_OF_KINDS = {
 def column_remarks(
     X: np.ndarray, names: Sequence[str], dates: Collection[str] = (), rows: Sequence[str] = ()
 ) -> list[Remark]:
-    """Say which columns look like identifiers, dates, classes, constants or copies of others, or are mostly empty."""
+    """Say which columns look like identifiers, dates, classes, constants or copies of others, or are mostly empty.
+
+    Nothing is said of times of windows, whose file is looked at before it is cut.
+    """
+    if len(names) and str(names[0]).endswith("+0"):
+        return []
     columns = [Column(cells, str(name), dated=name in dates) for cells, name in zip(X.T, names, strict=True)]
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
     remarks = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
     remarks += _of_empty([column for column in columns if column.is_sparse])
     remarks += [*_classes(columns), *_far_out(columns, X, names, rows), *_long_format(X, titles)]
+    return [*remarks, *_constants(columns), *_copies(X, titles)]
+
+
+def _constants(columns: list[Column]) -> Iterator[Remark]:
     constant = [column.title for column in columns if column.different == 1]
     if constant:
-        remarks.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)})."))
-    return remarks + list(_copies(X, titles))
+        yield Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)}).")
 
 
 def _of_kind(columns: list[Column], kinds: tuple[str, ...]) -> Iterator[Remark]:
@@ -451,12 +461,9 @@ def _is_date(values: np.ndarray) -> bool:
     """Whether whole numbers are days written as 20240131, or seconds or milliseconds since 1970, after 1990."""
     if len(values) < _FEW or (values != np.round(values)).any() or len(np.unique(values)) < 3:
         return False
-    days = values % 100
-    months = values // 100 % 100
-    written = (values >= 19000101) & (values <= 21001231) & (months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)
-    if written.all():
-        return True
-    return any(bool(((values > 631e6 * unit) & (values < 2.2e9 * unit)).all()) for unit in (1.0, 1e3))
+    return are_written(values) or any(
+        bool(((values > 631e6 * unit) & (values < 2.2e9 * unit)).all()) for unit in (1.0, 1e3)
+    )
 
 
 def _classes(columns: list[Column]) -> Iterator[Remark]:
@@ -491,15 +498,28 @@ def _copies(X: np.ndarray, titles: np.ndarray) -> Iterator[Remark]:
     varies = whole[np.ptp(X[:, whole], axis=0) > 0.0] if len(X) >= _FEW else whole[:0]
     if not 2 <= len(varies) <= _COMPARED:
         return
-    alike = np.triu(np.abs(_correlations(X[:_LOOKED_AT, varies])) > 1.0 - 1e-10, 1)
+    alike = np.triu(np.abs(_correlations(X[:_LOOKED_AT, varies])) > _ALIKE, 1)
     pairs = [(int(varies[j]), int(varies[alike[:, j].argmax()])) for j in np.flatnonzero(alike.any(0))]
-    copies = [pair for pair in pairs if abs(_correlations(X[:, pair])[0, 1]) > 1.0 - 1e-10]
+    copies = [pair for pair in pairs if _is_copy(*X[:, pair].T)]
     for copy, first in copies[:_FEW]:
         how = "a copy of" if np.array_equal(X[:, copy], X[:, first]) else "a copy in another unit of"
         text = f"{titles[copy]} is {how} {titles[first]}, which then counts twice. Leave one of them out."
         yield Remark(text, (titles[copy],))
     if len(copies) > _FEW:
         yield Remark(f"{len(copies) - _FEW} more columns are copies of others.")
+
+
+def _is_copy(y: np.ndarray, x: np.ndarray) -> bool:
+    """Whether a column is a multiple of another and a constant, up to the rounding of both."""
+    slope = np.sign(np.corrcoef(x, y)[0, 1]) * y.std() / x.std()
+    off = float(np.abs(y - y.mean() - slope * (x - x.mean())).max())
+    return off <= 1e-5 * y.std() or (off <= _rounding(y) + abs(slope) * _rounding(x) and off < _ROUNDING * y.std())
+
+
+def _rounding(values: np.ndarray) -> float:
+    """Half of the last decimal place of numbers with at most four; zero for others."""
+    steps = (10.0**-k for k in range(5))
+    return next((0.51 * step for step in steps if np.allclose(values / step, np.round(values / step), 0, 1e-6)), 0.0)
 
 
 def _correlations(X: np.ndarray) -> np.ndarray:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import filterfalse, islice
+from operator import itemgetter
 from typing import Any, TextIO
 
 from rkhs.data.text import is_gap, number_in
@@ -45,6 +47,15 @@ def foot_lines(lines: list[str]) -> list[str]:
     return []
 
 
+def log_below(lines: list[str]) -> list[str]:
+    """Lines below a blank one under a table, where each has at most half of the marks of its rows; else none."""
+    counts = [max(map(line.count, ",;\t|")) for line in lines]
+    usual, _ = max(Counter(filter(lambda count: count > 1, counts)).items(), key=itemgetter(1), default=(0, 0))
+    last = max((i for i, count in enumerate(counts) if 2 * count > usual > 0), default=0)
+    blank = counts[last] == usual and not "".join(lines[last + 1 : last + 2]).strip()
+    return [*filter(None, map(str.strip, lines[last + 1 :]))] if last and blank else []
+
+
 def holds_number(cell: str) -> bool:
     """Whether a cell holds a number."""
     return bool(cell) and number_in(cell) is not None
@@ -67,7 +78,8 @@ def without_comments(
     """The mark of comments above a table, and the other rows; the given one where rows of it may begin with that."""
     mark = next(filter(None, map(mark_of, above)), None) if given is None else None
     kept, comments = ([row for row in table if (mark_of(row) == mark) is is_one] for is_one in (False, True))
-    if mark is None or {*map(len, filter(None, kept))} & {*map(len, comments)}:
+    plain = any(kept) and all(is_gap(cell) or holds_number(cell) for row in kept for cell in row)  # no text is a cell
+    if mark is None or (not plain and {*map(len, filter(None, kept))} & {*map(len, comments)}):
         return given, above, table
     return mark, [row for row in above if mark_of(row) != mark], kept
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from numpy.typing import ArrayLike
 from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, quote
 from rkhs.data.arrays import load_arrays
+from rkhs.data.columns import as_numbers
 from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, keep_rows, listed, locate_all
 from rkhs.data.formats import is_text_table, open_lines
 from rkhs.data.headers import is_grid
@@ -25,6 +28,7 @@ from rkhs.data.table_reader import column_titles, read_table
 from rkhs.data.text import MIXED, Mendable, MixedCells, number_in, with_unit
 
 _POINTS = 100  # of a grid that nobody gave
+_ROWS, _OFF = 8, 0.05  # of an axis at least; part of its least step by which equal axes may differ
 _TIMES = ("times", "t")
 _NUMBERS = "correct the cells that are not numbers: a cell of a curve is a number or empty"  # no kernel of mixed tables
 
@@ -180,6 +184,53 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
         _check_ends(data, ~gaps, file)
         data = replace(data, X=curves_on_grid(data.X, times).data_matrix[:, :, 0], filled=int(gaps.sum()))
     return replace(data, kind="curves", times=times)
+
+
+def on_one_axis(data: Dataset) -> Dataset | None:
+    """Pairs of columns, an axis and an item, as items on the first axis, which names the rows; None for other tables.
+
+    Values at other places of an axis of the same title are put there by straight lines.
+    """
+    pairs, names = _pairs_of_columns(data), data.column_names or ()
+    if not len(pairs):
+        return None
+    axes, values = pairs[:, 0], pairs[:, 1]
+    titles, items, units = zip(*map(_parts_of_pair, names[::2], names[1::2]), strict=True)
+    at, notes = axes[0], ["the first of each pair of columns is an axis, which names the rows of the file"]
+    if np.abs(axes - at).max() > _OFF * np.abs(np.diff(at)).min():
+        at = at[(at >= axes.min(axis=1).max()) & (at <= axes.max(axis=1).min())]
+        if len({*titles}) > 1 or 2 * len(at) < data.n_samples:
+            return None
+        orders = np.argsort(axes, axis=1)
+        values = np.array([np.interp(at, x[i], y[i]) for x, y, i in zip(axes, values, orders, strict=True)])
+        notes.append("the axes differ: all are put on the first one by straight lines")
+    kept, unit = _in_usual_unit(units)
+    if not kept.all():
+        notes.append(f"left out, as they are not in {unit}: {listed([*compress(items, ~kept)])}")
+    found = replace(data, X=values[kept].T.copy(), kind="vectors", guessed=(*data.guessed, *notes))
+    rows, columns = tuple(map("{:.10g}".format, at)), tuple(compress(items, kept.tolist()))
+    return replace(found, row_names=rows, column_names=columns, skipped=(), blank=(), places=())
+
+
+def _pairs_of_columns(data: Dataset) -> np.ndarray:
+    """Numbers (d / 2, 2, n) of a table of pairs of columns, of which the first ones rise or fall; else none of them."""
+    named = data.column_names is not None and data.kind in ("vectors", "table") and data.n_samples >= _ROWS
+    count = data.X.shape[1] // 2 if named and data.X.shape[1] % 2 == 0 else 0
+    pairs = as_numbers(data.X).T.reshape(count, 2, -1) if count > 1 else np.empty((0, 2, 0))
+    return pairs if all(map(_is_axis, pairs[:, 0])) else pairs[:0]
+
+
+def _in_usual_unit(units: Sequence[str]) -> tuple[np.ndarray, str]:
+    """Which items have the unit of most, and this unit; all where it is that of a half of them at most."""
+    unit, count = Counter(units).most_common(1)[0]
+    return np.array([one == unit for one in units]) | (2 * count <= len(units)), unit
+
+
+def _parts_of_pair(axis: str, item: str) -> tuple[str, str, str]:
+    """The title of an axis, an item and its unit, by two names of columns that begin with that of the item, or not."""
+    words, others = (re.sub(r"\.\d+$", "", name).split(" ") for name in (axis, item))
+    k = next((i for i, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), min(len(words), len(others)))
+    return " ".join(words[k:]), " ".join(others[:k]) if k else item, " ".join(others[k:]) if k else ""
 
 
 def as_curves(data: Dataset) -> Dataset:

@@ -139,6 +139,9 @@ class Dataset:
         Positions in the file, from 0, of the columns of `X` where these have no names and some of the file are left
         out.
 
+    distance_scale : float or None, default=None
+        Of kind "gram", if ``X`` was made of distances d: ``exp(-d / distance_scale)``.
+
     Examples
     --------
     >>> import tempfile
@@ -172,6 +175,7 @@ class Dataset:
     column_title: str | None = None
     aliases: tuple[tuple[str, ...], ...] = ()
     places: tuple[int, ...] = ()
+    distance_scale: float | None = None
 
     @property
     def namings(self) -> list[tuple[str, ...]]:

@@ -16,6 +16,7 @@ from rkhs.data.dataset import Dataset, Kind, read_text, refuse_empty
 
 _RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 _PLAIN, _MANY = 0.9, 0.6  # share of letters that are of nucleotides; of residues that occur in proteins
+_SEVERAL, _LONG = 20, 8  # texts, and their usual length at least, whose letters alone say that they are sequences
 
 
 def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
@@ -25,7 +26,8 @@ def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
     capitals = list(map(str.upper, texts))  # masked letters are the same letters
     words = ["".join(name.split()[:1]) for name in names]
     changed = sum(map(operator.ne, texts, capitals))
-    guessed = _letters(capitals)
+    capitals, of_rna = as_dna(capitals)
+    guessed = (*_letters(capitals), *of_rna)
     if changed:
         guessed = (f"small letters are read as capital ones, in {changed} sequences", *guessed)
     row_names = next((tuple(some) for some in (words, names) if len({*some} - {""}) == len(some)), None)
@@ -45,9 +47,16 @@ def _without_gaps(texts: list[str]) -> tuple[list[str], tuple[str, ...]]:
 def masked_letters(texts: Sequence[str]) -> str:
     """Letters that stand for unknown ones in plain sequences of nucleotides, N and X, or of residues, X."""
     counts = Counter("".join(texts))
-    nucleic = sum(map(counts.__getitem__, "ACGTUNX")) >= _PLAIN * counts.total() and counts.keys() >= {*"ACG"}
+    nucleic = _are_nucleic(texts) and counts.keys() >= {*"ACG"}
     residues = counts.keys() <= {*ascii_uppercase, "*"} and len(counts.keys() & {*_RESIDUES}) >= _MANY * len(_RESIDUES)
     return "NX" if nucleic else "X" if residues else ""
+
+
+def are_sequences(texts: Sequence[str]) -> bool:
+    """Whether long texts that hardly repeat hold letters of nucleotides, or of residues, alone."""
+    long = len(texts) >= _SEVERAL and 2 * len({*texts}) > len(texts) and np.median([*map(len, texts)]) >= _LONG
+    letters = {*"".join(texts)}
+    return bool(long) and (letters <= {*_RESIDUES, "X"} or letters <= {*"ACGTUNacgtun"})
 
 
 def note_of_masked(texts: Sequence[str]) -> tuple[str, ...]:
@@ -61,14 +70,32 @@ def note_of_masked(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _letters(texts: list[str]) -> tuple[str, ...]:
-    """Say which characters stand for no known letter, and that U and T are letters that differ."""
+    """Say which characters stand for no known letter."""
     odd = {mark: sum(mark in text for text in texts) for mark in sorted({*"".join(texts)} - {*ascii_uppercase})}
-    nucleic = {*"".join(texts)} <= {*"ACGTUNX", *odd}
     counts = [f"{mark!r} in {count}" for mark, count in odd.items()]
-    sentences = (f"unknown characters are treated as further letters: {', '.join(counts)} sequences",)
-    both = ("some sequences have U and others T, which count as different letters: write one of them in all sequences",)
-    mixed = nucleic and any("U" in text for text in texts) and any("T" in text for text in texts)
-    return (sentences if counts else ()) + (both if mixed else ())
+    return (f"unknown characters are treated as further letters: {', '.join(counts)} sequences",) * (len(counts) > 0)
+
+
+def _are_nucleic(texts: Sequence[str]) -> bool:
+    """Whether nearly all letters are those of nucleotides, or stand for unknown ones."""
+    counts = Counter("".join(texts))
+    return sum(map(counts.__getitem__, "ACGTUNX")) >= _PLAIN * counts.total()
+
+
+def as_dna(texts: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Nucleotides with T in place of U where both occur, and a note of it; other sequences as they are."""
+    return with_letters_of(texts, [*texts, "T"]) if "T" in "".join(texts) else (texts, ())
+
+
+def with_letters_of(texts: list[str], known: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Nucleotides with the letter of known ones in place of the other of U and T, which are one base, and a note."""
+    letters = {*"".join(known)}
+    read, other = "TU" if "T" in letters else "UT"
+    count = sum(other in text for text in texts)
+    if not count or read not in letters or not (_are_nucleic(known) and _are_nucleic(texts)):
+        return texts, ()
+    note = f"{other} and {read} are one base of RNA and DNA: {other} is read as {read}, in {count} sequences"
+    return [text.replace(other, read) for text in texts], (note,)
 
 
 def _records(file: Path) -> tuple[list[str], list[str]]:

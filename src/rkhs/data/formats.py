@@ -38,11 +38,23 @@ _SPARSE = (
     "import numpy as np; from sklearn.datasets import load_svmlight_file; X, y = load_svmlight_file({old!r}); "
     "np.savez({new!r}, X=X.toarray())"
 )
+_MATRIX = "import scipy; scipy.sparse.save_npz({new!r}, scipy.sparse.csr_array(scipy.io.mmread({old!r})))"
+_PICKLED = (
+    "from joblib import load; import pandas; pandas.DataFrame(load({old!r})).to_csv({new!r}) (only of a source that "
+    "you trust: a pickled file can run code)"
+)
+_PAJEK = (
+    "import networkx as nx; from glob import glob; [nx.write_graphml(nx.Graph(nx.read_pajek(file)), file[:-4] + "
+    "'.graphml') for file in glob({folder!r} + '/*.net')]"
+)
 _READERS = {"excel": (".xls", ".ods", ".xlsb", ".xlsm"), "json": (".json",), "stata": (".dta",), "spss": (".sav",)}
 # One line of Python that makes a file of another format one that is read.
 _CONVERT = {
     **{end: (_FRAME.format(reader=reader), ".csv") for reader, ends in _READERS.items() for end in ends},
     **dict.fromkeys((".svm", ".libsvm", ".svmlight"), (_SPARSE, ".npz")),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), (_PICKLED, ".csv")),
+    ".mtx": (_MATRIX, ".npz"),
+    ".net": (_PAJEK, ".graphml"),
     **dict.fromkeys((".mzml", ".mzxml"), (_PEAKS, ".mgf")),
 }
 # How files begin that are no text, and what they are.
@@ -87,11 +99,17 @@ def is_text_table(path: str | os.PathLike[str]) -> bool:
     return extension in TEXT_TABLES or (extension == ".txt" and _holds_numbers(Path(path)))
 
 
+def can_convert(path: Path) -> bool:
+    """Whether a line of Python is known that makes the file one that is read."""
+    return extension_of(path) in _CONVERT
+
+
 def advice(path: Path) -> str:
     """What to do with a file of another format: the line of Python that converts it, if one is known."""
     line, end = _CONVERT.get(extension_of(path), ("", ""))
     if line:
-        return f"convert it with Python: {line.format(old=str(path), new=str(path.with_suffix(end)))}"
+        names = {"old": str(path), "new": str(path.with_suffix(end)), "folder": str(path.parent)}
+        return f"convert it with Python: {line.format(**names)}"
     return "convert the file, or rename it if its content is one of these"
 
 

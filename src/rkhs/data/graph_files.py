@@ -14,6 +14,7 @@ from rkhs._core.files import UNREADABLE
 from rkhs._core.memory import available_bytes
 from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import Dataset, read_text, refuse_empty
+from rkhs.data.formats import advice, can_convert
 from rkhs.data.text import number_in
 
 GRAPH_EXTENSIONS = (".graphml", ".gml", ".edgelist", ".edges")
@@ -31,9 +32,10 @@ def read_graphs(file: Path) -> Dataset:
         if single and not found:
             return _one_by_one(single, str(file))
         if len(found) != 1:
+            others = map(advice, filter(can_convert, sorted(file.iterdir())))
             raise InputError(
                 f"{file}: expected one file NAME_A.txt of the TU format; got {len(found)}, and no "
-                f"{', '.join(GRAPH_EXTENSIONS)} files alone; name the file itself"
+                f"{', '.join(GRAPH_EXTENSIONS)} files alone; {[*others, 'name the file itself'][0]}"
             )
         return _read_text(found[0])
     if file.suffix.lower() in GRAPH_EXTENSIONS:

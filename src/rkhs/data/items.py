@@ -14,12 +14,12 @@ from rkhs._core.errors import InputError
 from rkhs.data.arrays import array_names
 from rkhs.data.curves import read_curve_file
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, RowNames, existing_path, keep_rows, read_text, refuse_empty
-from rkhs.data.fasta import note_of_masked, read_fasta
+from rkhs.data.fasta import as_dna, note_of_masked, read_fasta
 from rkhs.data.formats import FASTA, KINDS, SPECTRA, TABLES, advice, extension_of, is_table, refuse_sparse_lines
 from rkhs.data.graph_files import GRAPH_EXTENSIONS, read_graphs
 from rkhs.data.series_files import SERIES_OPTIONS, read_series
 from rkhs.data.spectra_files import read_spectra
-from rkhs.data.table_reader import EXTENSIONS, Options, column_list, open_columns, read_table, text_column
+from rkhs.data.table_reader import EXTENSIONS, LAYOUT, Options, column_list, open_columns, read_table, text_column
 from rkhs.data.text import number_in
 
 _GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}
@@ -68,8 +68,8 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
         for ``.ts``; spectra for ``.mgf``, ``.msp`` and ``.ms``; for ``.txt`` vectors if most cells are numbers, else
         sequences, or texts where a line has several words; else what :func:`read_table` reads.
     **options
-        Those of :func:`read_table` that the kind takes: none for graphs and spectra; `columns` (one), `index_column`,
-        `header`, `delimiter` and `encoding` for sequences and texts; for series `key`, and of ``.csv`` and ``.tsv``
+        Those of :func:`read_table` that the kind takes: none for graphs and spectra; `columns` (one), `index_column`
+        and those of the layout for sequences and texts of a table; for series `key`, and of ``.csv`` and ``.tsv``
         `columns`, `drop_columns`, `index_column` and those of the layout.
 
     Returns
@@ -110,9 +110,10 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
         return _table(file, found, options)
     if found == "curves":
         return read_curve_file(file, options)
-    unused = sorted(set(options) - set(_TAKEN[found]))
+    taken = (*_TAKEN[found], *LAYOUT) if _TAKEN[found] is _OF_STRINGS and is_table(file) else _TAKEN[found]
+    unused = sorted(set(options) - set(taken))
     if unused:
-        known, given = (", ".join(f"`{name}`" for name in names) for names in (_TAKEN[found], unused))
+        known, given = (", ".join(f"`{name}`" for name in names) for names in (dict.fromkeys(taken), unused))
         what = f"with the arguments {known}" if known else "without arguments"
         raise InputError(f"{found} are read {what}; got {given}; leave it out")
     return _READERS[found](file, **options) if found in _READERS else _read_strings(file, kind, **options)
@@ -151,8 +152,9 @@ def _read_strings(file: Path, kind: Any, *, columns: Sequence[Any] | None = None
         (_lines(file, **options), (None, None)) if column is None else _cells(file, column, Options(**options))
     )
     kind = kind or ("texts" if any(len(text.split()) > 1 for text in texts) else "sequences")
-    masked = note_of_masked(texts) if kind == "sequences" else ()
-    data = Dataset(np.array(texts, object), kind, names, None, str(file), guessed=masked)
+    texts, notes = as_dna(texts) if kind == "sequences" else (texts, ())
+    notes += note_of_masked(texts) if kind == "sequences" else ()
+    data = Dataset(np.array(texts, object), kind, names, None, str(file), guessed=notes)
     known = np.array([*map(bool, texts)])
     return data if known.all() else keep_rows(data, known, NOTHING_KNOWN)
 
@@ -174,7 +176,8 @@ def _column_of_texts(file: Path, kind: Any, columns: Sequence[Any] | None) -> An
 
 def _cells(file: Path, column: Any, options: Options) -> tuple[list[str], RowNames]:
     found = next(open_columns(file, options, (column, "column")))
-    return text_column(found, column, options.index_column, "column")
+    texts, names = text_column(found, column, options.index_column, "column")
+    return ["" if text in (options.missing or ()) else text for text in texts], names
 
 
 def _lines(file: Path, encoding: str = "utf-8", **_: Any) -> list[str]:

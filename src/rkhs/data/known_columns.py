@@ -34,12 +34,15 @@ from rkhs.data.text import (
     WEAK,
     Measurements,
     Mendable,
+    are_smiles,
     grouped_error,
     holds_numbers,
     is_gap,
     is_grouped_number,
     is_measurement,
+    number_in,
 )
+from rkhs.data.written_dates import written_dates
 
 T = TypeVar("T")
 _BETWEEN_MARKS = r"(?<![^\W_])%s(?![^\W_])"
@@ -48,6 +51,7 @@ _OF_VALUES = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator|units?
 _BOUNDS = (">", "<", ">=", "<=", ">>", "<<")
 _RELATIONS = frozenset({*_BOUNDS, "=", "~", "\u2264", "\u2265", "\u2248"})
 _MOST_UNITS = 10  # of values
+_LABEL = 22  # letters of a name in a picture
 _CATEGORIES = 20  # texts of a column in which words for gaps may be a category
 
 
@@ -233,6 +237,15 @@ def _without_starts(names: list[str]) -> list[tuple[str, ...]]:
     return [tuple(name.removeprefix(start) for name in names) for start in common]
 
 
+def short_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Names for a picture: where some are too long, without their folders and as much as all have in common."""
+    if max(map(len, names)) <= _LABEL or are_smiles(names) or names[0].startswith("InChI"):
+        return tuple(names)
+    shorter = sorted(_without_ends(names), key=lambda some: -sum(map(len, some)))
+    fits = (some for some in shorter if max(map(len, some)) <= _LABEL)
+    return next(fits, shorter[-1] if shorter else tuple(names))
+
+
 def _parts_of(names: Sequence[str], keys: Sequence[str]) -> tuple[str, ...]:
     """The key that each name has between marks, as a file "20260301_S07_01.raw" has "S07"; empty if few have one."""
     found = [_part_of(name, keys) for name in names]
@@ -291,7 +304,7 @@ def times_of_rows(
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     days = {}
-    for j, cells in enumerate(found.cells):
+    for j, cells in (dict(enumerate(found.cells)) | written_dates(found.cells)).items():
         if cells.dtype == object:
             found.cells[j] = np.array(
                 [cell and _OFFSET.sub(r"\1", interval_start(cell)) for cell in cells.tolist()], object
@@ -446,6 +459,7 @@ def _lists(found: Columns) -> list[str]:
 
 
 def _are_lists(cells: np.ndarray) -> bool:
-    """Whether all texts of a column hold several numbers."""
+    """Whether most texts of a column hold several numbers, and the others one."""
     texts = [cell for cell in cells.tolist() if isinstance(cell, str) and cell.lower() not in WEAK]
-    return bool(texts) and all(map(holds_numbers, texts))
+    several = [text for text in texts if number_in(text) is None]
+    return 0 < len(texts) <= 2 * len(several) and all(map(holds_numbers, several))

@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TextIO
+from typing import Any, TextIO
 
 from rkhs._core.errors import InputError, quote
 from rkhs.data import formats
-from rkhs.data.comments import foot_lines, mark_of, rows_among, table_lines, without_comments
+from rkhs.data.comments import foot_lines, log_below, mark_of, rows_among, table_lines, without_comments
 from rkhs.data.dataset import column_label, listed, refuse_empty
 from rkhs.data.encodings import encoding_of, other_encoding
 from rkhs.data.formats import extension_of
@@ -170,7 +170,14 @@ class Layout:
 
 def find_layout(path: Path, options: SimpleNamespace) -> Layout:
     """Detect the format from the first rows of a file; errors name the argument to pass."""
-    start = 0
+    state, given = path.stat(), [(name, getattr(options, name)) for name in LAYOUT]
+    asked = ((name, tuple(value) if isinstance(value, (list, set)) else value) for name, value in given)
+    return _known_layout(path, (state.st_mtime_ns, state.st_size), tuple(asked))
+
+
+@lru_cache(maxsize=16)  # a file is opened for its columns, its names, and its cells
+def _known_layout(path: Path, _: tuple[int, int], asked: tuple[tuple[str, Any], ...]) -> Layout:
+    options, start = SimpleNamespace(**dict(asked)), 0
     try:
         layout = _found_layout(path, options)
         if layout.width == 1 and not (options.delimiter or options.skip_rows):
@@ -314,7 +321,7 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     encoding, missing = encoding_of(path, options.encoding), frozenset(options.missing or ())
     usual = "\t" if extension_of(path).startswith(".tsv") else ","
     layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key, thousands=options.thousands)
-    foot = foot_lines(formats.last_lines(path, encoding, options.key))
+    foot = _foot(layout)
     layout = replace(layout, records=options.records, foot=frozenset(foot))
     if foot:
         guessed.append(f"rows below the table left out: {len(foot)}, the first {quote(foot[0].strip(',;|'))}")
@@ -331,6 +338,15 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     if declared:
         rows[0] = []
     return *_with_decimal_points(layout, rows, options.decimal, guessed), skip
+
+
+def _foot(layout: Layout) -> list[str]:
+    """Lines below the table: a few notes, or the log of an instrument below a blank line."""
+    last = formats.last_lines(layout.path, layout.encoding, layout.sheet)
+    if (foot := foot_lines(last)) or "" not in map(str.strip, last):
+        return foot
+    with layout.lines() as handle:
+        return log_below(list(handle))
 
 
 def _with_decimal_points(

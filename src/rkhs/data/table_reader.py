@@ -29,7 +29,7 @@ from rkhs.data.formats import (
     has_columns,
     is_text_table,
 )
-from rkhs.data.layout import LAYOUT, find_layout as find_layout
+from rkhs.data.layout import LAYOUT as LAYOUT, find_layout as find_layout
 from rkhs.data.matrices import read_pairs, refuse_half
 from rkhs.data.molecule_files import N_BITS, RADIUS, OnError, SmilesRows, molecules, read_sdf, smi_chunks
 from rkhs.data.spectra_files import read_tags
@@ -192,7 +192,7 @@ def read_parts(file: Path, extension: str, options: Options, rows: int | None = 
     elif options.smiles_column is not None or (extension in _MOLECULES and options.columns is None):
         yield from molecules(_smiles(file, extension, options, rows), source, options.fingerprint_options)
     elif extension in (".npy", ".npz"):
-        X = read_array(file, options.key, options.columns, options.drop_columns)
+        X = read_array(file, options.key, options.columns, options.drop_columns, square=options.gram is True)
         yield as_gram(Dataset(X, "vectors", None, None, source), options.gram)
     elif rows is not None or not is_text_table(file):
         yield from _numbers(file, options, rows)

@@ -589,7 +589,7 @@ def typed(
     texts: Sequence[str | None], decimal: str = ".", missing: Collection[str] = (), where: str | None = None
 ) -> Column:
     """Texts as numbers where all are numbers, approximate ones of a file among them, or gaps; no months as 03.2019."""
-    texts = texts if where is None else without_about(texts, where)
+    texts = texts if where is None else without_about(texts, where, decimal)
     different: set[Any] = set(texts)
     gaps = {*filter(is_gap, different), *different.intersection(missing)}
     numbers = {cell: number_in(cell, decimal) for cell in different - gaps if cell.lower() not in WEAK}

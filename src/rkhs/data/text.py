@@ -43,7 +43,9 @@ _VALUE = re.compile(
 )
 _SIGN = r"[^\s\d_+\-\u2212\u2013\u2014\u00b1<>=\u2264\u2265~\u2248()\[\]{}'’\".,:;/\\|&*#!?@^]"  # of a unit: $, °, ㎡
 _PLUS = re.compile(r"(\d+(?:[.,]\d+)?)\s*\+\s*\d+(?:[.,]\d+)?((?:\s*[^\W\d_+].*)?)")
-_CODE = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?:/\d{4})?-[\dKk]\d?")  # numbers of persons and firms, as 123.456.789-09
+_CODE = re.compile(  # numbers of persons and firms, as 123.456.789-09, and identifiers with versions, as NM_000014.6
+    r"\d{1,3}(?:\.\d{3}){2,}(?:/\d{4})?-[\dKk]\d?|(?!EUR|USD|GBP|CHF|JPY)[A-Z]{1,6}_?\d{5,}\.[1-9]\d{0,2}"
+)
 # A number and its unit: kg, %, m2, l/100km.
 _WITH_UNIT = re.compile(
     rf"([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*({_SIGN}\D*(?:[23]|/\s*\d+\s*[^\W\d_]\D*)?)"
@@ -65,7 +67,7 @@ _BEYOND = re.compile(
     r"(?i)[<>+-]?(?:ov(?:er)?[\s_-]?(?:r|rng|range|fl|flow|ld|load)|o\.?l\.?|sat(?:urated)?|out of range|[lu]?lo[dq])"
 )
 _ABOUT = re.compile(  # before a number alone, perhaps with a unit
-    r"(?i)(?:(?:ca|circa|approx|about|etwa|c(?=\.\s))\.?\s*|[~\u2248\u2243]\s*)"
+    r"(?i)(?!(?-i:CA\s))(?:(?:ca|circa|approx|about|etwa|c(?=\.\s))(?:\.\s*|\s+)|[~\u2248\u2243]\s*)"
     r"(?=[-+]?[.,]?\d[\d.,]*(?:e[-+]?\d+)?(?:\s?[^\W\d]{1,4}|\s?%)?$)"
 )
 _SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[[^\]\s]+\]|[0-9%=#+()/\\.:@-])+")
@@ -212,13 +214,15 @@ def is_grouped_number(text: str) -> bool:
     return _GROUPED.fullmatch(text.strip()) is not None and number_in(text) is None
 
 
-def without_about(texts: Sequence[str | None], where: str) -> list[str | None]:
+def without_about(texts: Sequence[str | None], where: str, decimal: str) -> Sequence[str | None]:
     """Numbers without the words that say that they are approximate, as ``ca. 1.78`` does, and a note of these."""
     found = [text for text in texts if text and _ABOUT.match(text)]
-    if found:
-        what = f"such as {quote(found[0])}, are read as their numbers: {len(found)}"
-        warn(Note(f"{where}: cells of approximate numbers, {what}"))
-    return [_ABOUT.sub("", text, count=1) if text and found else text for text in texts]
+    plain = [_ABOUT.sub("", text, count=1) if text and found else text for text in texts]
+    if not found or not _are_numbers([*filter(None, plain)], decimal, None):
+        return texts
+    what = f"such as {quote(found[0])}, are read as their numbers: {len(found)}"
+    warn(Note(f"{where}: cells of approximate numbers, {what}"))
+    return plain
 
 
 def with_unit(

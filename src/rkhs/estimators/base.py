@@ -98,10 +98,12 @@ class KernelEstimator(EngineThreads, WholeFits):
     history_: list[dict[str, Any]]
     announced_bytes_: int
 
-    if TYPE_CHECKING:  # other fitted attributes have any type; parameters are declared
-
-        def __getattr__(self, name: str) -> Any:
-            raise AttributeError(name)
+    def __getattr__(self, name: str) -> Any:
+        """Other attributes are fitted ones, which may be there or not; codes predict nothing."""
+        if name in ("predict", "predict_proba"):
+            what = f"{type(self).__name__} has no {name}: it makes codes"
+            raise AttributeError(f"{what}; rkhs.evaluation.load_classifier reads a file of rkhs fit --predict CLASS")
+        return object.__getattribute__(self, name)
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without what can be recomputed."""

@@ -15,6 +15,7 @@ from rkhs._core.arrays import (
     check_items,
     column_names,
     cut_rows,
+    frame_of_dicts,
     in_order_of,
     is_curves,
     is_frame,
@@ -23,13 +24,13 @@ from rkhs._core.arrays import (
     read_numbers,
     read_rows,
     row_count,
-    row_index,
     tiles,
     to_tensor,
     warn_of_one_column,
 )
 from rkhs._core.checks import check_gram, check_spread, check_squares
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, quote
+from rkhs._core.linalg import constant_value
 from rkhs._core.ownership import private_copy, unshared
 from rkhs._core.stored import Stored, check_places, check_shape, check_whole
 from rkhs.engines.sources import as_rows, is_stream
@@ -44,6 +45,14 @@ if TYPE_CHECKING:
     from rkhs.engines import Rows
     from rkhs.kernels import Kernel, OperatorKernel
     from rkhs.spaces.features import Storage
+
+
+_OF_KERNEL = (
+    "kernel values",
+    "make them of distances by the formula of the fit, or fit on distances: rkhs fit FILE --gram reads these",
+)
+_OF_DISTANCES = "distances", "the model makes kernel values of them"
+_MOST_IN_BOUND, _RIDGE = 64, 0.1  # items, and multiple of k(x, x), of the bound on rows of kernel values
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +124,8 @@ class Reader(Stored):
     filling: FilledTable | None = None  # how a table with texts and gaps becomes numbers
     fingerprint: dict[str, Any] | None = None  # how molecules become bits
     view_weights: np.ndarray | None = None  # of several Gram matrices
+    bound: np.ndarray | None = None  # (s, s): no row of kernel values with s items is longer than one after it
+    distance_scale: float | None = None  # new rows are distances d, whose kernel values are exp(-d / distance_scale)
     capitals: bool | None = None  # True: all texts of a kernel of letters were capital ones, and small ones become such
 
     def check_stored(self) -> None:
@@ -192,7 +203,7 @@ class Reader(Stored):
         facts: dict[str, Any] = {"dtype": array.dtype, "grid": grid, "filling": filling, "fingerprint": fingerprint}
         if gram:
             matrix = to_tensor(check_gram(array, "X (kernel='precomputed')"), **estimator._options)
-            return cls(view_weights=view_weights, **facts), matrix
+            return cls(view_weights=view_weights, bound=_bound(array), **facts), matrix
         if not known:
             estimator._announce_dense(array.shape, storage)
         if columns == "raw":
@@ -208,11 +219,12 @@ class Reader(Stored):
             return kernel.read(_checked(estimator, read_sparse(estimator, X, reset=False)))
         if self.filling is not None:
             return to_tensor(self.filling.transform(X), **estimator._options)
-        if is_frame(X) and hasattr(estimator, "feature_names_in_"):
+        names = list(getattr(estimator, "feature_names_in_", ()))
+        X = in_order_of(names, X) if kernel.domain == "objects" else frame_of_dicts(names, X)
+        if is_frame(X) and names:
             _check_feature_names(estimator, X, reset=False)
         if kernel.domain == "objects":
-            items = check_items(in_order_of(getattr(estimator, "feature_names_in_", ()), X), name)
-            return kernel.read(_as_capitals(items, self.capitals))
+            return kernel.read(_as_capitals(check_items(X, name), self.capitals))
         gram = kernel.domain == "gram"
         X = new_matrix(X, kernel.domain, self.fingerprint, self.view_weights, name)
         if name == "X":
@@ -221,8 +233,19 @@ class Reader(Stored):
             shape = "(c, {q}), kernel values with the training items" if gram else "(m, {q})"
             array = read_numbers(X, name, columns=estimator.n_features_in_, shape=shape)
             check_squares(array, name, estimator.dtype)
-        read = to_tensor(self.scaled(array), **estimator._options)
-        return read[:, row_index(self.kept, read)] if gram and self.kept is not None else read
+        return to_tensor(self._kernel_values(array, name) if gram else self.scaled(array), **estimator._options)
+
+    def _kernel_values(self, rows: np.ndarray, name: str) -> np.ndarray:
+        """Kernel values of new items; where no item has most of them with those of the fit, as distances, an error."""
+        K = rows if self.distance_scale is None else np.exp(rows / -self.distance_scale)
+        bound = np.zeros((1, 1)) if self.bound is None else self.bound
+        if 2 * (np.square(K[:, _spread(self.n_items, len(bound))] @ bound).sum(axis=1) > 1.0).sum() > len(K):
+            needed, advice = _OF_KERNEL if self.distance_scale is None else _OF_DISTANCES
+            raise InputError(
+                f"{name} must hold {needed} with the items of the fit; got numbers such as "
+                f"{quote(rows[0, :3].round(4).tolist())} in row 0, which no item has; {advice}"
+            )
+        return K if self.kept is None else np.ascontiguousarray(K[:, self.kept])
 
     def open(self, estimator: BaseEstimator, X: Any, step: int) -> tuple[int, Callable[[slice], Any]]:
         """The number of new items, and a function that reads a slice; arrays in memory are checked whole beforehand."""
@@ -282,9 +305,27 @@ class Reader(Stored):
         if kernel.domain == "gram":
             check_places("kept rows", self.kept, getattr(estimator, "n_features_in_", 0))
             check_whole("number of training items", self.n_items, 1)
+            check_shape("bound on kernel values", self.bound, *2 * [min(self.n_items, _MOST_IN_BOUND)])
             expected = features.width if features.whole and self.kept is None else None
         if expected is not None and getattr(estimator, "n_features_in_", expected) != expected:
             raise InputError(f"n_features_in_ of a model file must be {expected}; got {estimator.n_features_in_}")
+
+
+def _spread(n: int, count: int) -> np.ndarray:
+    """Places of so many of n items, evenly spaced."""
+    return np.linspace(0, n - 1, count).astype(int)
+
+
+def _bound(K: np.ndarray) -> np.ndarray | None:
+    """Root of the inverse of a part of a Gram matrix with a ridge; none where k(x, x) differs or the part is no kernel.
+
+    The Schur complement ``k(x, x) - k(x)^T (K + r I)^-1 k(x)`` of an item is positive.
+    """
+    diagonal, places = constant_value(K.diagonal()) or 0.0, _spread(len(K), min(len(K), _MOST_IN_BOUND))
+    if diagonal <= 0.0:
+        return None
+    values, vectors = np.linalg.eigh(K[np.ix_(places, places)] / diagonal)
+    return vectors / np.sqrt(values + _RIDGE) / diagonal if values[0] > -0.1 * _RIDGE else None
 
 
 def _are_capitals(kernel: Kernel | OperatorKernel, items: Any) -> bool | None:

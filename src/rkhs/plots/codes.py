@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MAX_CLASSES = 20
 _MISSING = "#BBBBBB"  # where a number or a label is missing
-_REACH = 1.0  # outliers lie this many 5-95 % ranges, of the wider axis, outside that range
-_FEW_FAR = 3  # outliers are moved to the edge if at most so many, or 1 % of the rows
+_REACH, _FEW_FAR = 1.0, 3  # 5-95 % ranges, of the wider axis, outside that range; outliers, or else 1 % of the rows
 _SHAPE = (4 / 3, 3.0)  # least and greatest width of a map over its height, where outliers are moved
 
 
@@ -148,7 +149,8 @@ class CodeMapDisplay(Display):
         self._points(ax)
         if self.new_codes is not None:
             ax.scatter(*self.new_codes.T, **_NEW)
-            _mark_new(ax)
+        if self.new_codes is not None or self.labels is not None:
+            _legend(ax, self.values is not None and self.labels is not None)
         if self.far:
             x, y = self.places[self.far].T
             ax.scatter(x, y, s=110, facecolors="none", edgecolors="#444444", linewidths=1.0)
@@ -164,15 +166,22 @@ class CodeMapDisplay(Display):
     def _named_places(self) -> list[tuple[str, np.ndarray, str]]:
         """Texts with places to choose from and weights: rows outside, classes, and items that lie far apart."""
         groups = [group for group in groups_of(self.labels, len(self.codes)) if group[0]]
-        centres = [(name, from_median(self.places[rows]), "bold") for name, rows in groups]
-        names = self.names or [f"row {i + 1}" for i in range(len(self.codes))]
+        centres = [(name[:_LONGEST], from_median(self.places[rows]), "bold") for name, rows in groups]
+        names = brief_names(self.names or [f"row {i + 1}" for i in range(len(self.codes))])
         items = [(f"{names[i]} (outside)", self.places[[i]], "normal") for i in self.far]
-        distant = spread_out(self.places, _NAMES if self.names else 0)  # those outside are written already
-        spread = [(str(names[i]), self.places[[i]], "normal") for i in distant]
+        distant = spread_out(self.places, _NAMES * bool(self.names))  # those outside are written already
+        spread = [(names[i], self.places[[i]], "normal") for i in distant] or self._ends(names)
         return [*items, *(centres if len(centres) <= len(COLORS) else []), *spread]
+
+    def _ends(self, names: Sequence[str]) -> list[tuple[str, np.ndarray, str]]:
+        values = np.zeros(0) if self.values is None else self.values
+        rows = [int(find(values)) for find in (np.nanargmin, np.nanargmax) if values.size]
+        return [(f"{names[i]}: {values[i]:,.10g}", self.places[[i]], "normal") for i in rows]
 
     def _texts(self, ax: Axes) -> None:
         """Names of classes and items, none over another."""
+        from matplotlib.patheffects import withStroke
+
         placed: list[np.ndarray] = []
         low, span = self.places.min(axis=0), np.ptp(self.places, axis=0)
         for text, places, weight in self._named_places():
@@ -181,8 +190,6 @@ class CodeMapDisplay(Display):
             if (place := next(free, None)) is not None:
                 placed.append(place)
                 shift = (0, 0) if weight == "bold" else (0, 8)
-                box = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6}
-                text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
                 ax.annotate(
                     text,
                     tuple(place),
@@ -193,7 +200,7 @@ class CodeMapDisplay(Display):
                     ha=("left", "center", "right")[int(np.digitize(place[0] - low[0], span[0] * _ENDS))],
                     va="center",
                     weight=weight,
-                    bbox=box,
+                    path_effects=[withStroke(linewidth=2.5, foreground="white")],
                 )
 
     def _points(self, ax: Axes) -> None:
@@ -224,15 +231,13 @@ class CodeMapDisplay(Display):
             ax.scatter(x, y, c=color, marker=marker, label=name, zorder=2.0 - len(rows) / n, **style)
         if scale is not None:
             figure: Any = ax.figure  # a Figure or a SubFigure: both draw colour bars
-            figure.colorbar(scale, ax=ax, label=self.value_name or "", extend=beyond)
-        if self.labels is not None:
-            _legend(ax, self.values is not None)
+            bar = ax.inset_axes((1.03, 0.0, 0.04, 1.0))  # as high as the map
+            figure.colorbar(scale, cax=bar, label=self.value_name or "", extend=beyond, format="{x:,.10g}")
         ax.set_aspect("equal", adjustable="datalim")
         name_axes(ax, *self.axis_names[:2], legend=False)
         ax.margins(0.05)
 
     def _line(self, ax: Axes) -> None:
-        """Draw one histogram per class; values are heights."""
         z = self.codes[:, 0]
         if self.values is not None:
             ax.scatter(z, self.values, s=16, color=COLORS[0], edgecolors="#444444", linewidths=0.3)
@@ -275,7 +280,7 @@ class CodeMapDisplay(Display):
         ax.margins(0.12)
 
 
-_NAMES, _LONGEST = 12, 22  # at most so many items are labelled, with at most so many letters
+_NAMES, _LONGEST, _KEPT = 12, 22, 5  # labels, their letters, and letters that all may begin with, at most
 _ENDS = np.array([0.1, 0.9])  # of the width, beyond which names begin, or end, at their rows
 _NEW: dict[str, Any] = {
     "marker": "D",
@@ -286,17 +291,6 @@ _NEW: dict[str, Any] = {
     "label": "new items",
     "zorder": 3,
 }
-
-
-def _mark_new(ax: Axes) -> None:
-    """A legend for the new items that keeps the one of the classes."""
-    first = ax.get_legend()
-    handles, names = ax.get_legend_handles_labels()
-    new = names.index(_NEW["label"])
-    ax.legend([handles[new]], [names[new]], loc="upper right", frameon=False, fontsize="small")
-    if first is not None:
-        ax.add_artist(first)
-        first.set_clip_on(False)  # it lies below the axes
 
 
 def within_view(codes: np.ndarray) -> tuple[np.ndarray, list[int]]:
@@ -328,6 +322,16 @@ def spread_out(codes: np.ndarray, count: int) -> list[int]:
         chosen.append(int(distances.argmax()))
         distances = np.minimum(distances, ((scaled - scaled[chosen[-1]]) ** 2).sum(1))
     return chosen
+
+
+def brief_names(names: Sequence[str]) -> list[str]:
+    """Names without what all begin with, and without the middle of long ones."""
+    ends = min(map(str, names)), max(map(str, names))  # all names begin as these two do
+    shared = re.sub(
+        r"\w*$", "", "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*ends, strict=False)))
+    )
+    rest = [str(name)[len(shared) * (len(shared) > _KEPT) :] for name in names]
+    return [name if len(name) <= _LONGEST else f"{name[:9]}…{name[9 + 1 - _LONGEST :]}" for name in rest]
 
 
 def picture(item: Any) -> np.ndarray:

@@ -9,81 +9,82 @@ from typing import Any
 
 import numpy as np
 
-from rkhs.data.columns import TENFOLD, TWINS, Column, column_remarks, many, rounded, row_copies, samples_remark, spreads
+from rkhs.data.columns import (
+    COUNTS,
+    TENFOLD,
+    TWINS,
+    Column,
+    column_remarks,
+    many,
+    rounded,
+    row_copies,
+    samples_remark,
+    spreads,
+)
 from rkhs.data.known_columns import alike_spellings
 from rkhs.data.molecule_files import molecule_remarks
+from rkhs.plots.display import colour_ends
 from rkhs.reports.items import Items
 from rkhs.reports.pictures import histogram
-from rkhs.reports.wording import readable
+from rkhs.reports.wording import day_text, readable, whole_percent
 
 HEAD = ("column", "kind", "read as", "empty", "spread", "")
-_MOST, _BINS, _COMMON = 40, 12, 3
+_MOST, _BINS, _COMMON = 200, 12, 3
 _KINDS = {"identifier": "identifier", "name": "identifier", "date": "date", "days": "date", "free": "free text"}
 _COPIES = ("item is a copy of an earlier one", "items are copies of earlier ones")
 
 
 def audit(items: Items, *, scaled: bool = False) -> list[str]:
     """Say what the items are, and what in them may do harm."""
-    sentences = [_size(items)]
-    if items.columns is not None and items.numbers is not None and items.kind in ("vectors", "table"):
-        sentences += _columns(items, items.columns, np.where(np.isfinite(items.numbers), items.numbers, np.nan), scaled)
-    if items.smiles is not None:
-        read = [] if items.skipped else ["All SMILES could be read."]
-        sentences += [*molecule_remarks(items.smiles, items.skipped), *read]
-    sentences += _lengths(items)
-    sentences += _duplicates(items)
-    sentences += _gaps(items)
-    repeated = len(items) - len(set(items.names))
-    if items.named and repeated:
-        sentences.append(f"{many(repeated, 'item has', 'items have')} a name that another item has too.")
-    return sentences
+    read = [] if items.smiles is None or items.skipped else ["All SMILES could be read."]
+    return [
+        _size(items),
+        *_columns(items, scaled),
+        *(molecule_remarks(items.smiles, items.skipped) if items.smiles is not None else ()),
+        *read,
+        *_lengths(items),
+        *_duplicates(items),
+        *_gaps(items),
+        *[f"{many(items.repeated, 'item has', 'items have')} a name that an earlier item has too."][: items.repeated],
+    ]
 
 
 def _size(items: Items) -> str:
-    n = len(items)
-    if items.kind == "gram" and items.numbers is not None:
-        return f"{n} items, each known by its kernel values with {items.numbers.shape[1]} training items."
-    words = {"molecules": "molecules", "objects": "items", "curves": "curves", "table": "items", "vectors": "items"}
-    what = words.get(items.kind, items.kind)
-    if items.numbers is None or items.kind == "gram":
-        return f"{n} {what}."
-    width = items.numbers.shape[1]
+    n, d = len(items), 0 if items.numbers is None else items.numbers.shape[1]
     if items.image_shape is not None:
         return f"{n} images of {items.image_shape[0]} x {items.image_shape[1]} pixels."
-    if items.kind == "molecules":
-        return f"{n} molecules with fingerprints of {width} bits."
-    if items.kind == "curves":
-        return f"{n} curves of {width} values each."
-    return f"{n} {what} with {many(width, 'column', 'columns')} each."
+    named = "items" if items.kind in ("objects", "table", "vectors", "gram") else items.kind
+    of_kind = {
+        "gram": f"{n} items, each known by its kernel values with {d} training items.",
+        "molecules": f"{n} molecules with fingerprints of {d} bits.",
+        "curves": f"{n} curves of {d} values each.",
+        "": f"{n} {named}.",
+    }
+    return of_kind.get(items.kind if d else "", f"{n} {named} with {many(d, 'column', 'columns')} each.")
 
 
-def _columns(items: Items, names: Sequence[str], X: np.ndarray, scaled: bool) -> Iterator[str]:
-    if items.image_shape is None:
-        cells = np.asarray(items.X, dtype=object) if items.kind == "table" else X
-        rows = items.names if items.named else [*map("row {}".format, items.names)]
-        yield from (remark.text for remark in column_remarks(cells, names, items.dates, rows))
-        for name, column in zip(names, cells.T, strict=True):
-            yield from alike_spellings(name, [*filter(lambda cell: isinstance(cell, str), column.tolist())])
-        if items.kind != "table" and not scaled:  # MixedTable divides each column by its spread
-            yield from _scales(X, names)
-        yield from _samples(items, X)
-    elif constant := sum(len(np.unique(column[~np.isnan(column)])) == 1 for column in X.T):
-        yield f"{many(constant, 'pixel is', 'pixels are')} the same in all images."
-
-
-def _samples(items: Items, X: np.ndarray) -> Iterator[str]:
-    note = samples_remark(X, items.names, items.columns) if items.kind == "vectors" and items.named else ""
-    if note:
-        yield f"{note[0].upper()}{note[1:]}."
+def _columns(items: Items, scaled: bool) -> Iterator[str]:
+    found = items.named_columns
+    if not found:
+        return
+    names, cells = [name for name, _ in found], np.column_stack([column for _, column in found])
+    remarks = (remark.text for remark in column_remarks(cells, names, items.dates, items.names))
+    yield from (f"T{text[1:]}." if text == COUNTS else text for text in remarks)
+    for name, column in found:
+        yield from alike_spellings(name, [*filter(lambda cell: isinstance(cell, str), column.tolist())])
+    if items.kind == "vectors":  # MixedTable divides each column by its spread
+        yield from () if scaled else _scales(cells, names)
+        note = samples_remark(cells, items.names, names) if items.named else ""
+        yield from [f"{note[:1].upper()}{note[1:]}."][: len(note)]
 
 
 def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:
     found = spreads(X)
     if found is not None and found.ratio > TENFOLD:
-        narrow, wide = names[found.narrowest], names[found.widest]
         yield (
-            f"The columns have different scales: the standard deviation of {wide} is "
-            f"{readable(found.most)}, that of {narrow} is {readable(found.least)}, {rounded(found.ratio)} times less. "
+            f"The columns have different scales: the standard deviation of {names[found.widest]} is "
+            f"{readable(found.most)}, that of {names[found.narrowest]} is {readable(found.least)}, "
+            f"{rounded(found.ratio)} times less. "
             "Distances see mostly the wide columns unless all are standardised."
         )
 
@@ -98,42 +99,32 @@ def _lengths(items: Items) -> Iterator[str]:
 
 
 def _duplicates(items: Items) -> Iterator[str]:
-    if items.kind == "table":
-        rows = np.asarray(items.X, dtype=object)
-    elif items.numbers is not None:
-        rows = items.numbers + 0.0
-    elif items.kind in ("sequences", "texts"):
+    rows = items.cells if items.cells is None or items.cells.dtype == object else items.cells + 0.0  # of -0
+    if items.kind in ("sequences", "texts"):
         rows = np.array(list(items.X), dtype=object)[:, None]
-    else:
-        return
-    molecules = items.kind == "molecules"
-    none = "No two fingerprints are equal." if molecules else "No item is a copy of another."
-    yield row_copies(rows, TWINS if molecules else _COPIES, least=0.0) or none
+    if rows is not None:
+        molecules = items.kind == "molecules"
+        none = "No two fingerprints are equal." if molecules else "No item is a copy of another."
+        yield row_copies(rows, TWINS if molecules else _COPIES, least=0.0) or none
 
 
 def _gaps(items: Items) -> Iterator[str]:
-    if items.kind == "table":
-        import pandas
-
-        missing = pandas.isna(np.asarray(items.X, dtype=object))
-    elif items.kind in ("vectors", "curves") and items.numbers is not None:
-        missing = ~np.isfinite(items.numbers)
-    else:
+    if items.cells is None or items.kind not in ("table", "vectors", "curves"):
         return
-    total = int(missing.sum())
+    import pandas
+
+    missing = pandas.isna(items.cells)
+    columns, worst = int(missing.any(0).sum()), int(missing.sum(0).argmax())
     if items.filled:
         yield f"{many(items.filled, 'cell was', 'cells were')} empty: filled by straight lines between known values."
-        return
-    if not total:
+    elif columns:
+        name = f"column {worst}" if items.columns is None else items.columns[worst]
+        yield (
+            f"{many(int(missing.sum()), 'cell is', 'cells are')} empty, in {many(columns, 'column', 'columns')}; most "
+            f"in {name} ({missing[:, worst].mean():.0%} of its cells)."
+        )
+    else:
         yield "No cell is empty."
-        return
-    where = np.flatnonzero(missing.any(0))
-    worst = int(missing.sum(0).argmax())
-    name = items.columns[worst] if items.columns is not None else f"column {worst}"
-    yield (
-        f"{many(total, 'cell is', 'cells are')} empty, in {many(len(where), 'column', 'columns')}; most in {name} "
-        f"({missing[:, worst].mean():.0%} of its cells)."
-    )
 
 
 def is_class(values: Sequence[Any] | np.ndarray) -> bool:
@@ -154,15 +145,11 @@ def class_name(value: Any) -> str:
 
 def column_rows(items: Items, columns: str, target: tuple[str, np.ndarray] | None) -> list[list[str]]:
     """Cells of HTML: the target first, then the columns, as many as a page can hold."""
-    rows = [] if target is None else [_row(*target, "the target: not read by the map")]
-    if items.columns is None or items.numbers is None or items.image_shape is not None or items.kind == "curves":
-        return rows
-    cells = np.asarray(items.X, dtype=object) if items.kind == "table" else items.numbers
-    for j, name in enumerate(items.columns[:_MOST]):
-        rows.append(_row(name, cells[:, j], _read_as(cells[:, j], columns), dated=name in items.dates))
-    if len(items.columns) > _MOST:
-        rows.append([f"and {len(items.columns) - _MOST} more", *[""] * (len(HEAD) - 1)])
-    return rows
+    rows = [] if target is None else [_row(*target, "the target: not read by the map", classed=is_class(target[1]))]
+    for name, cells in items.named_columns[:_MOST]:
+        rows.append(_row(name, cells, _read_as(cells, columns), dated=name in items.dates))
+    more = len(items.named_columns) - _MOST
+    return [*rows, *[[f"and {more} more", *[""] * (len(HEAD) - 1)]][: max(more, 0)]]
 
 
 def _read_as(cells: np.ndarray, columns: str) -> str:
@@ -171,35 +158,33 @@ def _read_as(cells: np.ndarray, columns: str) -> str:
     return {"scaled": "standardised", "filled": "standardised, gaps filled", "ranked": "ranks"}.get(columns, "as it is")
 
 
-def _row(name: str, cells: np.ndarray, read: str, *, dated: bool = False) -> list[str]:
+def _row(name: str, cells: np.ndarray, read: str, *, dated: bool = False, classed: bool = False) -> list[str]:
     known: Any = [cell for cell in cells.tolist() if class_name(cell)]
     column = Column(cells, name, dated=dated)
     gaps = len(cells) - len(known)
-    empty = f"{gaps} ({gaps / len(cells):.0%})" if gaps else "none"
-    if column.is_text or is_class(column.known):
-        kind, spread, bars = _of_classes(known)
-    else:
-        kind, spread, bars = _of_numbers(column)
-    return [escape(name), _KINDS.get(column.kind, kind), read, empty, escape(spread), histogram(bars)]
+    empty = f"{gaps} ({whole_percent(gaps / len(cells))})" if gaps else "none"
+    kind, spread, bars, far = _of_classes(known) if column.is_text or classed or not known else _of_numbers(column)
+    return [escape(name), _KINDS.get(column.kind, kind), read, empty, escape(spread), histogram(bars, far)]
 
 
-def _of_classes(known: list[Any]) -> tuple[str, str, np.ndarray]:
+def _of_classes(known: list[Any]) -> tuple[str, str, np.ndarray, str]:
     counts = Counter(map(class_name, known))
-    common = ", ".join(f"{_short(text)} ({count})" for text, count in counts.most_common(_COMMON))
+    common = ", ".join(
+        f"{text if len(text) < 25 else f'{text[:23]}…'} ({count})" for text, count in counts.most_common(_COMMON)
+    )
     more = f", {len(counts) - _COMMON} more" if len(counts) > _COMMON else ""
     kind = {0: "empty", 1: "constant"}.get(len(counts), f"{len(counts)} classes")
-    return kind, common + more, np.array([count for _, count in counts.most_common(_BINS)])
+    return kind, common + more, np.array([count for _, count in counts.most_common(_BINS)]), "neither"
 
 
-def _of_numbers(column: Column) -> tuple[str, str, np.ndarray]:
+def _of_numbers(column: Column) -> tuple[str, str, np.ndarray, str]:
     low, middle, high = np.quantile(column.known, (0.0, 0.5, 1.0)).tolist()
+    if low == high:
+        return _of_classes(column.known.tolist())
     kind = "whole numbers" if bool((column.known == np.round(column.known)).all()) else "numbers"
-    bars = np.histogram(column.known, _BINS)[0]
+    start, end, far = colour_ends(column.known)
+    bars = np.histogram(column.known.clip(start, end), min(_BINS, column.different))[0]
     if column.kind != "days":
-        return kind, f"{readable(low)} to {readable(high)}, median {readable(middle)}", bars
-    first, half, last = (str(np.datetime64("1970-01-01") + int(day)) for day in (low, middle, high))
-    return kind, f"{first} to {last}, half before {half}", bars
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 24 else f"{text[:23]}…"
+        return kind, f"{readable(low)} to {readable(high)}, median {readable(middle)}", bars, far
+    first, half, last = map(day_text, (low, middle, high))
+    return kind, f"{first} to {last}, half before {half}", bars, far

@@ -19,8 +19,8 @@ from rkhs.reports.items import Items
 
 MOST_DIAGNOSED = 5_000
 """Items of a diagnosis: 2 n^3 is a quarter of a minute."""
-_TRIM = 4.0  # as in fit_robust
-_LEFT_OUT = 500  # items, the refined codes of which cost most of a diagnosis
+_TRIM, _LEFT_OUT = 4.0, 500  # as in fit_robust; items, the refined codes of which cost most of a diagnosis
+_FOLLOWED = 0.01  # of the mean error of new items; items with smaller ones are learnt by heart
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,29 +31,40 @@ class Rebuilt:
     share: float  # share of the variance that is rebuilt
     space: str  # "input" or "feature"
     vectors: np.ndarray | None  # (n, d)
+    units: np.ndarray | float = 1.0  # (d,): in which errors count differences of columns
 
 
 def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt | str:
     """Rebuild items from their codes; a sentence that says why not if the model cannot."""
     chosen = model.estimator_ if hasattr(model, "estimator_") else model
+    X = np.ma.masked_invalid(np.zeros((len(items), 1)) if items.numbers is None else items.numbers)
+    scaled = getattr(model, "columns", "raw") in ("scaled", "filled", "ranked")
+    units = np.where(X.std(0).filled(0.0) > 0.0, X.std(0).filled(1.0), 1.0) if scaled else 1.0
     try:
         found = _measured(chosen, items, codes)
     except RkhsError as error:
-        vectors, X = _vectors(chosen, items, codes), items.numbers
-        if vectors is None or X is None or not np.isfinite(X).all():
+        vectors = _vectors(chosen, items, codes)
+        if vectors is None:
             return f"Reconstructions were not measured: {error}."
-        found = Reconstruction(((X - vectors) ** 2).sum(1), ((X - X.mean(0)) ** 2).sum(1), "input")
+        sums = [(((X - np.ma.masked_invalid(rows)) / units) ** 2).mean(1) for rows in (vectors, X.mean(0))]
+        errors, spread = (X.shape[1] * each.filled(0.0) for each in sums)
+        found = Reconstruction(errors, spread, "input")
     else:
         vectors = _vectors(chosen, items, codes) if found.space == "input" else None
-    return Rebuilt(np.asarray(found.errors, dtype=np.float64), found.share, found.space, vectors)
+    return Rebuilt(np.asarray(found.errors, dtype=np.float64), found.share, found.space, vectors, units)
 
 
-def far_above(errors: np.ndarray) -> np.ndarray:
-    """Items whose errors are far above the others', largest first, by the rule of :class:`RobustFit`."""
-    roots = np.sqrt(errors.clip(0.0))
+def far_above(found: Rebuilt, lost: float | None) -> np.ndarray:
+    """Items whose errors are far above the others', largest first, by the rule of :class:`RobustFit`.
+
+    Errors far below those of new items, which lose this share of the variance, are those of a fit that follows each
+    item.
+    """
+    roots = np.sqrt(found.errors.clip(0.0))
     score = roots / max(_TRIM * float(np.quantile(roots, 0.75)), 1e-300)
     order = np.argsort(score, kind="stable")[::-1]
-    return order[score[order] > spread_limits(score)[1]]
+    least = _FOLLOWED * (lost or 0.0) * found.errors.mean()  # (1 - share) times an error of new items
+    return order[(score[order] > spread_limits(score)[1]) & ((1.0 - found.share) * found.errors[order] >= least)]
 
 
 def _vectors(model: KernelEstimator, items: Items, codes: np.ndarray) -> np.ndarray | None:
@@ -95,5 +106,5 @@ def diagnosis(model: KernelEstimator) -> tuple[list[str], float | None]:
 
 def versions() -> str:
     """The versions that made the page, in one line."""
-    needed = [f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "scikit-learn", "torch")]
+    needed = (f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "scikit-learn", "torch"))
     return ", ".join([f"rkhs {rkhs.__version__}", *needed, f"Python {platform.python_version()}"])

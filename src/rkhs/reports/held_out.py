@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -74,7 +75,7 @@ def decisive_rows(residuals: np.ndarray) -> tuple[list[int], float]:
 def decisive_notes(residuals: np.ndarray, names: Sequence[str], robust: str = "") -> list[str]:
     """What is said of a few rows that bring most of the squared error; ``robust``: what leaves wrong ones out."""
     rows, share = decisive_rows(residuals)
-    named = ",".join(names[i].removeprefix("row ") for i in rows)
+    named = ",".join(re.sub(r"^(?:.* \()?row (\d+)\)?$", r"\1", names[i]) for i in rows)
     one = len(rows) == 1
     which = f"row {named} brings" if one else f"rows {named.replace(',', ', ')} bring"
     does = robust or f"pass --robust or --leave-out {shlex.quote(named)}"

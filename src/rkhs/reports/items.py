@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,9 +13,10 @@ from sklearn.utils import _safe_indexing
 from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import InputError, quote
 from rkhs.data import Dataset, SkippedRow
-from rkhs.data.columns import as_numbers
+from rkhs.data.columns import as_numbers, share_a_unit
+from rkhs.data.known_columns import short_names
 
-_SMALLEST_IMAGE = 64  # columns; a table of 4, 9 or 49 columns is a table
+_SMALLEST_IMAGE, _WIDE = 64, 100  # columns: a table of 4, 9 or 49 is a table; rows of many may be curves
 _ALIKE = 0.7  # neighbours of an image differ by less than this share of what any two columns differ by
 
 
@@ -25,7 +27,7 @@ class Items:
     X: Any  # for ``model.transform``
     kind: str  # as in ``Dataset.kind``
     numbers: np.ndarray | None  # (n, d): rows of numbers, cells of a mixed table included; None for objects
-    names: tuple[str, ...]  # of the items; their numbers from 1 if they have none
+    names: tuple[str, ...]  # of the items; those that several have with the numbers of their rows, as those without
     named: bool  # whether the names were given
     columns: tuple[str, ...] | None
     smiles: tuple[str, ...] | None = None
@@ -34,9 +36,30 @@ class Items:
     source: str | None = None
     dates: tuple[str, ...] = ()
     filled: int = 0  # cells of curves
+    repeated: int = 0  # names that an earlier item has too
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def cells(self) -> np.ndarray | None:
+        """Rows of objects of a mixed table, or else of numbers."""
+        return np.asarray(self.X, dtype=object) if self.kind == "table" else self.numbers
+
+    @property
+    def named_columns(self) -> list[tuple[str, np.ndarray]]:
+        """Columns that mean something each, and their names."""
+        if self.columns is None or self.cells is None or self.image_shape or self.kind not in ("vectors", "table"):
+            return []
+        return [*zip(self.columns, self.cells.T, strict=True)]
+
+    @property
+    def are_curves(self) -> bool:
+        """Whether rows are curves, or many columns in one unit."""
+        if self.numbers is None or self.kind == "curves" or self.numbers.shape[1] < _WIDE:
+            return self.kind == "curves"
+        means = np.ma.masked_invalid(self.numbers).mean(0).filled(0.0)
+        return share_a_unit(np.where(np.isfinite(self.numbers), self.numbers, means))
 
     def rows(self, chosen: np.ndarray) -> Items:
         """Some of the items, by position."""
@@ -65,7 +88,8 @@ def read_items(
     index, titles = (items.index, items.columns) if hasattr(items, "iloc") else (None, None)
     if index is not None and index.dtype.kind in "iu":
         index = None  # numbers of rows, not names
-    labels = _texts(_first(names, getattr(data, "row_names", None), index), n, "names")
+    known = getattr(data, "row_names", None)
+    labels = _texts(_first(names, known and short_names(known), index), n, "names") or ("",) * n
     structures = _texts(_first(smiles, getattr(data, "smiles", None)), n, "smiles")
     kind = _kind(items, domain, structures) if data is None else data.kind
     numbers = _numbers(items, kind)
@@ -74,8 +98,9 @@ def read_items(
         X=items,
         kind=kind,
         numbers=numbers,
-        names=tuple(map(str, getattr(data, "row_numbers", range(1, n + 1)))) if labels is None else labels,
-        named=labels is not None,
+        names=_different(labels, getattr(data, "row_numbers", range(1, n + 1))),
+        named=any(labels),
+        repeated=(n - len({*labels})) * any(labels),
         columns=_heads(heads, numbers, kind, getattr(data, "places", ())),
         smiles=structures,
         skipped=getattr(data, "skipped", ()),
@@ -86,12 +111,17 @@ def read_items(
     )
 
 
+def _different(labels: Sequence[str], numbers: Sequence[int]) -> tuple[str, ...]:
+    counts = Counter(labels)
+    pairs = zip(labels, numbers, strict=True)
+    return tuple(f"{name} (row {i})" if name and counts[name] > 1 else name or f"row {i}" for name, i in pairs)
+
+
 def _first(*given: Any) -> Any:
     return next((one for one in given if one is not None), None)
 
 
 def _texts(given: Sequence[Any] | None, n: int | None = None, what: str = "") -> tuple[str, ...] | None:
-    """What was given as texts, one per item if there is a number of items."""
     if given is not None and n is not None and len(given) != n:
         raise InputError(f"{what} must be {n}, one per item; got {len(given)}")
     return None if given is None else tuple(map(str, given))
@@ -166,7 +196,6 @@ def _given_shape(wanted: Any, d: int) -> tuple[int, ...]:
 
 
 def _are_images(numbers: np.ndarray, side: int) -> bool:
-    """Whether pixels below each other are more alike than any two."""
     sample = numbers[:: max(1, len(numbers) // 200)]
     below = np.abs(sample[:, side:] - sample[:, :-side]).mean()
     shuffled = sample[:, np.random.default_rng(0).permutation(sample.shape[1])]

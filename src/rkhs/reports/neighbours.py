@@ -12,8 +12,7 @@ from rkhs.estimators import KernelEstimator, KernelMap
 from rkhs.reports.items import Items
 from rkhs.reports.wording import count_word, loss_words
 
-_NEAREST = 8
-_RIDGE = 0.01  # of the posterior variance, as in KernelNovelty
+_NEAREST, _RIDGE = 8, 0.01  # neighbours; ridge of the posterior variance, as in KernelNovelty
 _EQUAL = 1e-12  # squared distances below this share of the largest are those of copies
 
 
@@ -25,7 +24,6 @@ class Neighbours:
     distances: np.ndarray  # (n, k)
     novelty: np.ndarray  # (n,): posterior variance given the others, between 0 and 1.01
     copies: list[list[int]]  # groups of items at distance zero
-    by_kernel: bool  # distances from the kernel; False: from the codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +37,8 @@ class MapLayout:
 
 def find_neighbours(model: KernelEstimator, items: Items, codes: np.ndarray) -> tuple[Neighbours, np.ndarray]:
     """The nearest neighbours of each item, and kernel values (n, n)."""
-    K, by_kernel = _kernel_values(model, items), True
-    if K is None:
-        K, by_kernel = codes @ codes.T, False
+    values = _kernel_values(model, items)
+    K = codes @ codes.T if values is None else values
     diagonal = K.diagonal().copy()
     D = (diagonal[:, None] + diagonal - 2.0 * K).clip(0.0)
     np.fill_diagonal(D, np.inf)
@@ -53,7 +50,7 @@ def find_neighbours(model: KernelEstimator, items: Items, codes: np.ndarray) -> 
     copies = [group for i, group in enumerate(groups) if group not in groups[:i]] if len(groups) < 500 else groups[:1]
     middle = float(np.median(D)) or 1.0
     A = np.linalg.inv(np.exp(-2.0 * D / middle) + _RIDGE * np.eye(len(D)))
-    return Neighbours(near, distances, 1.0 / A.diagonal(), copies, by_kernel), K
+    return Neighbours(near, distances, 1.0 / A.diagonal(), copies), K
 
 
 def _kernel_values(model: KernelEstimator, items: Items) -> np.ndarray | None:

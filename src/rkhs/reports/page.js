@@ -5,7 +5,7 @@
   const frame = document.getElementById("frame"), card = document.getElementById("card");
   const controls = document.getElementById("controls"), chosen = document.getElementById("chosen");
   const legend = document.getElementById("legend");
-  const MOST_LISTED = 60, LABELS = 12;
+  const MOST_LISTED = 60, LABELS = 12, MOST_ROWS = 12;
 
   function floats(text) {
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -18,8 +18,9 @@
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     return element;
   }
-  function shown(value) {
+  function shown(value, field = {}) {
     if (!Number.isFinite(value)) return "missing";
+    if (field.dates) return new Date(Math.round(864e5 * value)).toISOString().replace("T", " ").slice(0, value % 1 ? 16 : 10);
     return value.toLocaleString("en-US", { maximumSignificantDigits: 4, useGrouping: Math.abs(value) >= 1e4 });
   }
 
@@ -29,13 +30,24 @@
   const state = { colour: fields.length && !fields[0].texts ? 0 : -1, hover: -1, focus: -1, selected: new Set(),
     found: new Set(), box: null, near: [], zoom: 1, centre: null };
 
+  // Labels leave out what all names begin with, and the middle of long ones.
+  const shared = data.names.reduce((start, name) => {
+    let k = 0;
+    while (k < start.length && start[k] === name[k]) k++;
+    return start.slice(0, k);
+  }).replace(/[\p{L}\p{N}]*$/u, "").length;
+  function brief(name) {
+    const rest = shared > 5 ? name.slice(shared) : name;
+    return rest.length > 22 ? `${rest.slice(0, 9)}…${rest.slice(-12)}` : rest;
+  }
+
   // ---------------------------------------------------------------- places and colours
   const canvas = make("canvas", null, { tabindex: "0", role: "application" });
   canvas.setAttribute("aria-label",
     `Map of ${n} items. Arrow keys move to the next item, Enter selects it and shows its neighbours, Escape clears.`);
   const context = canvas.getContext("2d");
   const xs = new Float64Array(n), ys = new Float64Array(n);
-  let width = 0, height = 0, scale = 1, middle = [0, 0], paint = [];
+  let width = 0, height = 0, scale = 1, middle = [0, 0], paint = [], order = [];
 
   function range(values) {
     let low = Infinity, high = -Infinity;
@@ -74,7 +86,7 @@
   }
   function colourAll() {
     const field = state.colour < 0 ? null : choices[state.colour], missing = theme("--c9");
-    legend.replaceChildren();
+    legend.replaceChildren(...(field ? [make("li", `${field.name}:`)] : []));
     if (!field) {
       paint = Array(n).fill(theme("--c0"));
     } else if (field.classes) {
@@ -90,10 +102,19 @@
       const stops = [0, 1, 2, 3, 4].map((k) => theme(`--r${k}`)), [low, high] = field.ends ?? range(field.numbers), [least, most] = range(field.numbers);
       paint = Array.from(field.numbers, (value) =>
         Number.isFinite(value) ? mixed(stops, (value - low) / Math.max(high - low, 1e-12)) : missing);
-      const item = make("li", (least < low && shown(least) !== shown(low) ? "below " : "") + shown(low));
-      item.append(make("span", null, { class: "ramp" }), (most > high && shown(most) !== shown(high) ? "above " : "") + shown(high));
+      const [first, last] = [low, high].map((end) => shown(end, field));
+      const item = make("li", (least < low && shown(least, field) !== first ? "below " : "") + first);
+      item.append(make("span", null, { class: "ramp" }), (most > high && shown(most, field) !== last ? "above " : "") + last);
       legend.append(item);
+      if ([...field.numbers].some(Number.isNaN)) {
+        const none = make("li", null);
+        none.append(make("span", null, { class: "key none" }), "missing");
+        legend.append(none);
+      }
     }
+    const bare = (i) => field && (field.classes ? field.of[i] < 0 : !Number.isFinite(field.numbers[i]));
+    const rows = [...paint.keys()];
+    order = [...rows.filter(bare), ...rows.filter((i) => !bare(i))]; // those without a colour lie below
   }
   function ring(i, radius, colour, thickness = 2.5) {
     context.beginPath();
@@ -107,32 +128,32 @@
     const taken = [], most = Math.round(LABELS * state.zoom * state.zoom), back = theme("--back");
     const label = (text, x, y, weight) => {
       if (x < 0 || x > width || y < -radius || y > height) return false;
-      const short = text.length > 22 ? `${text.slice(0, 21)}…` : text;
       context.font = `${weight} 12px system-ui, sans-serif`;
-      const w = context.measureText(short).width + 6;
+      const w = context.measureText(text).width + 6;
       x = Math.min(Math.max(x, w / 2), width - w / 2); // a name at the edge stays within
       const box = [x - w / 2, y - 8, x + w / 2, y + 8];
       if (taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3])) return false;
       taken.push(box);
       context.lineWidth = 3;
       context.strokeStyle = back;
-      context.strokeText(short, x, y);
+      context.strokeText(text, x, y);
       context.fillStyle = front;
-      context.fillText(short, x, y);
+      context.fillText(text, x, y);
       return true;
     };
     context.textAlign = "center";
     context.textBaseline = "middle";
-    for (const i of data.outside) label(`${data.names[i]} (outside)`, xs[i], ys[i] - radius - 11, 400);
+    for (const i of data.outside) label(`${brief(data.names[i])} (outside)`, xs[i], ys[i] - radius - 11, 400);
     const field = state.colour < 0 ? null : choices[state.colour];
     const half = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
-    for (const [k, name] of field?.classes?.entries() ?? []) {
+    for (const [k, whole] of field?.classes?.entries() ?? []) {
+      const name = whole.length > 22 ? `${whole.slice(0, 21)}…` : whole;
       const rows = field.of.flatMap((c, i) => (c === k ? [i] : []));
       const x = half(rows.map((i) => xs[i])), y = half(rows.map((i) => ys[i])), away = (i) => (xs[i] - x) ** 2 + (ys[i] - y) ** 2;
       if (rows.length > 1 && !label(name, x, y, 700)) rows.sort((i, j) => away(i) - away(j)).slice(0, 200).some((i) => label(name, xs[i], ys[i], 700));
     }
     const all = state.zoom > 2 && data.labels.length ? [...data.labels, ...data.names.keys()] : data.labels;
-    for (const i of all) if (taken.length < most && !data.outside.includes(i)) label(data.names[i], xs[i], ys[i] - radius - 8, 400);
+    for (const i of all) if (taken.length < most && !data.outside.includes(i)) label(brief(data.names[i]), xs[i], ys[i] - radius - 8, 400);
   }
   function zoom(factor, x, y) {
     // The place under (x, y) stays there.
@@ -170,7 +191,7 @@
       }
     }
     context.strokeStyle = theme("--edge");
-    for (let i = 0; i < n; i++) {
+    for (const i of order) {
       context.globalAlpha = dim && !state.selected.has(i) && !state.found.has(i) ? 0.18 : 1;
       context.fillStyle = paint[i];
       context.beginPath();
@@ -277,7 +298,7 @@
   function valueOf(field, i) {
     if (field.texts) return field.texts[i] || "missing";
     if (field.classes) return field.of[i] < 0 ? "missing" : field.classes[field.of[i]];
-    return shown(field.numbers[i]);
+    return shown(field.numbers[i], field);
   }
   function describe(i) {
     card.replaceChildren();
@@ -292,7 +313,7 @@
     if (data.smiles) card.append(make("div", data.smiles[i], { class: "smiles" }));
     const list = make("dl", null), now = state.colour < 0 ? [] : [choices[state.colour]];
     const lines = [...now, ...fields];
-    for (const field of [...new Set(lines)].slice(0, 12)) list.append(make("dt", field.name), make("dd", valueOf(field, i)));
+    for (const field of [...new Set(lines)].slice(0, 60)) list.append(make("dt", field.name), make("dd", valueOf(field, i)));
     card.append(list);
   }
   function tile(i, note) {
@@ -320,7 +341,7 @@
     const values = rows.map((i) => field.numbers[i]).filter(Number.isFinite);
     if (!values.length) return "";
     const mean = values.reduce((a, b) => a + b, 0) / values.length, [low, high] = range(values);
-    return `${field.name}: mean ${shown(mean)}, from ${shown(low)} to ${shown(high)}`;
+    return `${field.name}: mean ${shown(mean, field)}, from ${shown(low, field)} to ${shown(high, field)}`;
   }
   function list() {
     const rows = [...state.selected];
@@ -494,13 +515,42 @@
     list();
     return draw();
   });
-  for (const button of document.querySelectorAll("button.pick")) {
-    button.addEventListener("click", () => {
+  for (const picked of document.querySelectorAll("[data-item]")) {
+    picked.addEventListener("click", () => {
       state.selected = new Set();
       whole();
-      choose(Number(button.dataset.item));
+      choose(Number(picked.dataset.item));
       document.getElementById("map").scrollIntoView();
     });
+  }
+
+  // ---------------------------------------------------------------- long tables, and commands to copy
+  for (const body of document.querySelectorAll("tbody")) {
+    const rest = [...body.rows].slice(MOST_ROWS);
+    if (rest.length < 3) continue;
+    const button = make("button", `Show all ${body.rows.length} rows`, { type: "button", class: "unfold" });
+    for (const row of rest) row.hidden = true;
+    button.addEventListener("click", () => {
+      for (const row of rest) row.hidden = false;
+      button.remove();
+    });
+    body.closest(".wide").after(button);
+  }
+  for (const block of document.querySelectorAll("pre")) {
+    const button = make("button", "Copy", { type: "button", class: "copy" }), code = block.firstChild;
+    button.addEventListener("click", async () => {
+      getSelection().selectAllChildren(code);
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = "Copied";
+      } catch {
+        button.textContent = document.execCommand("copy") ? "Copied" : "Selected";
+      }
+    });
+    // Lines break between flags, not within them.
+    const flags = /((?<= )--?[a-z][\w-]*(?: (?:'[^']*'|[^\s'-]\S*))?)/;
+    code.replaceChildren(...code.textContent.split(flags).map((part, k) => (k % 2 ? make("span", part, { class: "word" }) : part)));
+    block.append(button);
   }
 
   // ---------------------------------------------------------------- start

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -24,21 +25,10 @@ from rkhs.reports.items import Items
 from rkhs.reports.neighbours import MapLayout, Neighbours, map_sentences
 from rkhs.reports.pictures import drawing, grey, image_sheet, png, scatter, sparkline, structure_svg
 from rkhs.reports.target import Prediction
-from rkhs.reports.wording import percent, readable
+from rkhs.reports.wording import day_text, percent, readable
 
-_MAX_ROWS = 6  # of each table of items
-_MAX_NAMES = 30  # names listed of a group, and rows that look wrong
-_MAX_CHANGES = 3  # columns shown per item
-_MAX_COLUMNS = 10  # in the table of permutation importance
-_LARGE_LOSS = 0.3  # share of the variance above which the page advises more components
-_MAX_LABELS = 200  # items considered first for labels
-_ROW_HEADERS = {
-    "structure": ("structure", "SMILES"),
-    "name": (),
-    "image": ("original", "rebuilt"),
-    "curve": ("original (grey) and rebuilt (colour)",),
-    "changes": ("largest differences: original → rebuilt",),
-}
+_MAX_ROWS, _MAX_NAMES, _MAX_CHANGES, _MAX_COLUMNS = 6, 30, 3, 10  # items, names of a group, columns an item, and in all
+_LARGE_LOSS, _MAX_LABELS = 0.3, 200  # share of the variance that more components may keep; items first for labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +38,7 @@ class Content:
     model: KernelEstimator
     items: Items  # those on the page
     total: int  # number of all items
+    notes: Sequence[str]  # what was done to read the items
     audit: tuple[str, ...]
     columns: list[list[str]]  # cells of the table of columns
     codes: np.ndarray  # (n, p)
@@ -73,7 +64,7 @@ def page(content: Content) -> str:
         name = "The table" if len(content.columns) > 1 else "The items"
         parts = [
             ("target", "The target", _target(content)),
-            ("input", name, table + _listed(content.audit)),
+            ("input", name, table + _listed([*content.notes, *content.audit])),
             *parts,
             ("items", "Items to look at", _rebuilt(content) + _novel(content) + _copies(content)),
             ("next", "Next", _next(content)),
@@ -107,13 +98,11 @@ def _hash(text: str) -> str:
 
 
 def _fields(content: Content) -> list[tuple[str, np.ndarray]]:
-    fields = [] if content.target is None else [content.target]
-    if isinstance(content.rebuilt, Rebuilt):
-        fields.append(("reconstruction error", content.rebuilt.errors))
-    model = content.layout.model
-    if model is not None and not content.layout.out_of_sample and len(model.row_recall_) == len(content.items):
-        fields.append(("neighbours kept by the map", model.row_recall_))
-    return fields
+    target = [] if content.target is None else [content.target]
+    errors = [("reconstruction error", content.rebuilt.errors)] if isinstance(content.rebuilt, Rebuilt) else []
+    shares = getattr(content.layout.model, "row_recall_", np.zeros(0))
+    known = not content.layout.out_of_sample and len(shares) == len(content.items)
+    return [*target, *errors, *[("share of neighbours kept by the map", shares)][:known]]
 
 
 def _paragraph(text: str) -> str:
@@ -125,8 +114,8 @@ def _listed(sentences: Sequence[str]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
@@ -142,66 +131,75 @@ def summary(content: Content) -> list[str]:
         sentences.append(_loss(content))
     elif not sentences:
         sentences.append(map_sentences(content.layout)[1])
-    if isinstance(content.rebuilt, Rebuilt) and (many := len(far_above(content.rebuilt.errors))):
-        items = f"{many} items have errors" if many > 1 else "One item has an error"
-        sentences.append(
-            f"{items} far above the others; check whether {'they are' if many > 1 else 'it is'} wrong or rare."
-        )
+    if isinstance(content.rebuilt, Rebuilt) and (many := len(far_above(content.rebuilt, content.diagnosis[1]))):
+        items, they = (f"{many} items are", "they are") if many > 1 else ("One item is", "it is")
+        sentences.append(f"{items} rebuilt far worse than the others: check whether {they} wrong or rare.")
     return [*sentences, *content.diagnosis[0]]
 
 
 def _loss(content: Content) -> str:
-    name, p, lost = type(content.model).__name__, content.codes.shape[1], content.diagnosis[1]
+    name, p, rebuilt, lost = type(content.model).__name__, content.codes.shape[1], content.rebuilt, content.diagnosis[1]
+    misses, where = "Reconstruction of new items from their codes is expected to miss about", ""
+    if lost is None and isinstance(rebuilt, Rebuilt):
+        misses, lost = "The reconstruction of these items misses", 1.0 - rebuilt.share
+        where = "" if rebuilt.space == "input" else " of the features"
     short = "one number" if p == 1 else f"{p} numbers"
-    sentences = f"{name} turns each of {content.total} items into {short}, its code."
+    sentences = [f"{name} turns each of {content.total} items into {short}, its code."]
     if lost is not None:
-        sentences += (
-            f" Reconstruction of new items from their codes is expected to miss about {percent(lost)} of the variance."
-        )
-    elif isinstance(content.rebuilt, Rebuilt):
-        where = "" if content.rebuilt.space == "input" else " of the features"
-        lost = 1.0 - content.rebuilt.share
-        sentences += f" The reconstruction of these items misses {percent(lost)} of the variance{where}."
-    if lost is not None and lost > _LARGE_LOSS:
-        sentences += " More components (n_components) usually lose less."
-    return sentences
+        sentences.append(f"{misses} {percent(lost)} of the variance{where}.")
+        sentences += ["More components (n_components) usually lose less."] * (lost > _LARGE_LOSS)
+    return " ".join(sentences)
 
 
 def _target(content: Content) -> str:
-    found = content.prediction
+    found, names = content.prediction, content.items.names
     if found is None or isinstance(found, str):
-        return _paragraph(found) if found else ""
-    parts = "".join(map(_paragraph, found.sentences))
-    parts += _confusion(found) if found.classes else scatter(found.predicted, found.true, found.name)
-    return parts + _column_importance(found) + _atom_contributions(content.items, found) + _wrong(content, found)
+        return ""
+    marked = [
+        (at, i, f"{names[i]}: {found.cell(found.true[at])}, predicted {found.cell(found.predicted[at])}")
+        for at, i in zip(found.wrong, found.rows[found.wrong].tolist(), strict=True)
+    ]
+    parts = _paragraph(found.sentences[-1])
+    parts += _confusion(found) if found.classes else scatter(found.predicted, found.true, found.name, marked)
+    return (
+        parts
+        + _column_importance(content.items, found)
+        + _atom_contributions(content.items, found)
+        + _wrong(content.items, found)
+    )
 
 
-def _column_importance(found: Prediction) -> str:
+def _column_importance(items: Items, found: Prediction) -> str:
     if not found.columns:
         return ""
-    widest = found.columns[0][1] or 1.0
-    unit = "the share of a class" if found.classes else found.name
-    above = [(name, move) for name, move in found.columns if move > found.chance]
     below = [name for name, move in found.columns if move <= found.chance]
-    note = f"Root mean square change of the predictions when a column is permuted, in units of {unit}."
-    note += f" A shuffled copy of {found.columns[0][0]}, which says nothing, changes them by {readable(found.chance)}."
-    note += f" No more than that: {listed(below)}." if below else ""
+    unit = "100% leads from one class to another" if found.classes else f"in units of {found.name}"
+    note = (
+        "How far predictions move (root mean square) when the cells of a column are shuffled (permutation importance), "
+        f"{unit}. A shuffled copy of {found.columns[0][0]}, which says nothing, moves them by "
+        f"{found.moved(found.chance)}. No more than that: {listed(below) if below else 'none'}. "
+        f"Columns that repeat each other share what they hold. Shuffled: {len(found.columns)} of "
+        f"{len(items.columns or ())} columns, at most 60, those most like the predictions."
+    )
     rows = [
-        [escape(name), readable(move), f'<meter max="100" value="{100.0 * move / widest:.0f}"></meter>']
-        for name, move in above[:_MAX_COLUMNS]
+        [escape(name), found.moved(move), f'<meter max="{found.columns[0][1]:.9g}" value="{move:.9g}"></meter>']
+        for name, move in found.columns[:_MAX_COLUMNS]
+        if move > found.chance
     ]
-    return f"<h3>Permutation importance of columns</h3>{_paragraph(note)}" + _table(["column", "change", ""], rows)
+    return f"<h3>Columns that matter</h3>{_paragraph(note)}" + _table(["column", "change", ""], rows)
 
 
 def _atom_contributions(items: Items, found: Prediction) -> str:
-    if items.smiles is None or not found.atoms:
+    smiles = items.smiles
+    if smiles is None or not found.atoms:
         return ""
     towards = f"towards {found.classes[-1]}" if found.classes else "up"
     note = f"Blue atoms move the prediction {towards}, orange ones the other way, in molecules of the smallest and the"
-    pictures = [(i, structure_svg(items.smiles[i], weights)) for i, weights in found.atoms]
     cells = "".join(
-        f'<li>{_item_button(items, i)}<img class="structure" alt="structure" src="{address}"></li>'
-        for i, address in pictures
+        f'<li>{_item_button(items, i)}<img class="structure" alt="structure" src="{structure_svg(smiles[i], parts)}">'
+        f"predicted {escape(found.cell(found.predicted[at]))}, in the file {escape(found.cell(found.true[at]))}</li>"
+        for at, parts in found.atoms
+        for i in found.rows[[at]].tolist()
     )
     return f'<h3>Contributions of atoms</h3>{_paragraph(f"{note} largest predictions.")}<ul class="tiles">{cells}</ul>'
 
@@ -215,23 +213,18 @@ def _confusion(found: Prediction) -> str:
     ) + _table(["", *found.classes], rows)
 
 
-def _wrong(content: Content, found: Prediction) -> str:
-    items = content.items
+def _wrong(items: Items, found: Prediction) -> str:
     if not found.wrong:
-        return _paragraph("No row looks wrong: every value is close to its prediction from the other rows.")
-    rows = found.rows[found.wrong]
-    table = _table(
-        ["item", f"{found.name}, in the file", "predicted from the other rows"],
-        [
-            [_item_button(items, i), escape(found.cell(found.true[at])), escape(found.cell(found.predicted[at]))]
-            for i, at in zip(rows[:_MAX_NAMES].tolist(), found.wrong, strict=False)
-        ],
-    )
-    counted = f"{len(rows)} of {len(found.rows)} rows, the worst first"
-    counted += f"; {len(rows) - _MAX_NAMES} are not shown" if len(rows) > _MAX_NAMES else ""
-    fits = [lines.split("\n")[0] for _, lines in content.commands if not found.classes and "rkhs fit" in lines]
-    where = f"; {fits[0]} --json lists them all" if fits and len(rows) > _MAX_NAMES else ""
-    return f"<h3>Rows that look wrong</h3>{_paragraph(f'{counted}{where}.')}{table}"
+        skewed = any("(--log10)" in text for text in found.sentences)
+        no_row = "No row looks wrong: every value is close to its prediction from the other rows."
+        return _paragraph("Predict the logarithm to find rows that look wrong." if skewed else no_row)
+    rows = [
+        [_item_button(items, i), escape(found.cell(found.true[at])), escape(found.cell(found.predicted[at]))]
+        for at, i in zip(found.wrong, found.rows[found.wrong].tolist(), strict=True)
+    ]
+    table = _table(["item", f"{found.name}, in the file", "predicted from the other rows"], rows)
+    counted = _paragraph(f"{len(rows)} of {len(found.rows)} rows, the worst first.")
+    return f"<h3>Rows that look wrong</h3>{counted}{table}"
 
 
 def _item_button(items: Items, i: int) -> str:
@@ -257,31 +250,65 @@ def _rebuilt(content: Content) -> str:
     found, items = content.rebuilt, content.items
     if isinstance(found, str):
         return ""
-    space, name = ("vectors" if found.space == "input" else "features"), type(content.model).__name__
-    sentences = _paragraph(
+    rows_of = "rows" if np.ndim(found.units) == 0 else "rows in standard deviations of their columns"
+    space, name = (rows_of if found.space == "input" else "features"), type(content.model).__name__
+    above, order = far_above(found, content.diagnosis[1]).tolist(), np.argsort(found.errors, kind="stable")[::-1]
+    drawn = order[: max(1, min(_MAX_ROWS, len(order) // 2))].tolist()
+    heads, note, cells = _look(items, found, drawn)
+    sentences = [
         f"The error is the squared distance between an item and its reconstruction by {name}, as {space}. The median "
-        "is "
-        f"{readable(float(np.median(found.errors)))}."
-    )
-    above, order = far_above(found.errors), np.argsort(found.errors, kind="stable")[::-1]
-    drawn = order[: max(1, min(_MAX_ROWS, len(order) // 2))]
-    look, scale = _row_format(items, found), None
-    if look == "curve":
-        scale = colour_ends(np.concatenate([np.asarray(rows)[drawn] for rows in (items.numbers, found.vectors)]))[:2]
-        sentences += _paragraph(
-            f"All curves are drawn on one scale, from {readable(scale[0])} to {readable(scale[1])}; values outside are "
-            "clipped."
-        )
-    if len(above):
-        sentences += _names(items, above, "Errors far above the others: ")
-    rows = [_row(items, found, i, look, scale) for i in drawn.tolist()]
-    return f"<h3>Largest reconstruction errors</h3>{sentences}" + _table(["item", "error", *_ROW_HEADERS[look]], rows)
+        f"is {readable(float(np.median(found.errors)))}.{note}"
+    ]
+    if above:
+        counted = "1 item" if len(above) == 1 else f"{len(above)} items"
+        names = listed([items.names[i] for i in above], _MAX_NAMES)
+        sentences.append(f"Errors far above the others: {counted}: {names}.")
+    rows = [[_item_button(items, i), readable(found.errors[i]), *cells(i)] for i in drawn]
+    paragraphs = "".join(map(_paragraph, sentences))
+    return f"<h3>Largest reconstruction errors</h3>{paragraphs}" + _table(["item", "error", *heads], rows)
+
+
+def _look(
+    items: Items, found: Rebuilt, drawn: list[int]
+) -> tuple[tuple[str, ...], str, Callable[[int], Sequence[str]]]:
+    """Heads of columns that show what is rebuilt, a sentence about them, and their cells for an item."""
+    old, new = items.numbers, found.vectors
+    if items.smiles is not None:
+        return ("structure", "SMILES"), "", partial(_structure, items.smiles)
+    if old is None or new is None:
+        return (), "", lambda i: ()
+    if items.image_shape is not None:
+        draw = partial(_thumbnail, shape=items.image_shape, low=float(np.nanmin(old)), high=float(np.nanmax(old)))
+        return ("original", "rebuilt"), "", lambda i: (draw(old[i]), draw(new[i]))
+    if not items.are_curves:
+        return ("largest differences: original → rebuilt",), "", partial(_changes, items, old, new, found.units)
+    low, high, _ = colour_ends(np.concatenate([old[drawn], new[drawn]]))
+    note = f" All curves are drawn on one scale, from {readable(low)} to {readable(high)}; values outside are clipped."
+    return ("original (grey) and rebuilt (colour)",), note, lambda i: (sparkline(old[i], new[i], low, high),)
+
+
+def _structure(smiles: Sequence[str], i: int) -> list[str]:
+    address = structure_svg(smiles[i])
+    picture = f'<img class="structure" alt="structure" src="{address}">' if address else "(not drawn)"
+    return [picture, f"<code>{escape(smiles[i])}</code>"]
+
+
+def _thumbnail(row: np.ndarray, shape: tuple[int, ...], low: float, high: float) -> str:
+    return f'<img class="thumb" alt="image" src="{png(grey(row, low, high).reshape(shape))}">'
+
+
+def _changes(items: Items, old: np.ndarray, new: np.ndarray, units: np.ndarray | float, i: int) -> list[str]:
+    names = items.columns or [f"column {j}" for j in range(old.shape[1])]
+    order = np.argsort(-np.abs((old[i] - new[i]) / units), kind="stable")[:_MAX_CHANGES].tolist()
+    word = {j: day_text if names[j] in items.dates else readable for j in order}
+    known = [j for j in order if np.isfinite(old[i, j] - new[i, j])]
+    return [escape("; ".join(f"{names[j]} {word[j](old[i, j])} → {word[j](new[i, j])}" for j in known))]
 
 
 def _novel(content: Content) -> str:
     found, items = content.neighbours, content.items
-    order = np.argsort(-found.novelty, kind="stable")[: min(_MAX_ROWS, len(items) // 2)]
-    first = found.distances[:, 0]
+    order, first = np.argsort(-found.novelty, kind="stable")[: min(_MAX_ROWS, len(items) // 2)], found.distances[:, 0]
+    order = order[np.argsort(-first[order], kind="stable")]
     unit = float(np.median(first)) or float(first.max()) or 1.0
     rows = [
         [
@@ -298,68 +325,28 @@ def _novel(content: Content) -> str:
 
 
 def _copies(content: Content) -> str:
-    groups, items = content.neighbours.copies, content.items
+    groups, names = content.neighbours.copies, content.items.names
     if not groups:
         return "<h3>Copies</h3>" + _paragraph("No item is a copy of another, according to the kernel of the model.")
-    sentences = [f"{listed([items.names[i] for i in group], _MAX_ROWS)}" for group in groups[:_MAX_ROWS]]
-    more = [f"and {len(groups) - _MAX_ROWS} more groups"] if len(groups) > _MAX_ROWS else []
-    note = "Items that the kernel cannot distinguish. "
-    note += "A copy in both the training and the test set makes errors look too small."
-    return f"<h3>Copies</h3>{_paragraph(note)}{_listed(sentences + more)}"
-
-
-def _names(items: Items, chosen: np.ndarray, before: str = "") -> str:
-    counted = "" if items.named else " (counted from 1)"
-    names = listed([items.names[i] for i in chosen.tolist()], _MAX_NAMES)
-    return _paragraph(f"{before}{'1 item' if len(chosen) == 1 else f'{len(chosen)} items'}: {names}{counted}.")
-
-
-def _row_format(items: Items, found: Rebuilt) -> str:
-    if items.smiles is not None:
-        return "structure"
-    if found.vectors is None or items.numbers is None:
-        return "name"
-    if items.image_shape is not None:
-        return "image"
-    return "curve" if items.kind == "curves" or items.numbers.shape[1] >= 100 else "changes"
-
-
-def _row(items: Items, found: Rebuilt, i: int, look: str, scale: tuple[float, float] | None) -> list[str]:
-    cells = [_item_button(items, i), readable(found.errors[i])]
-    if items.smiles is not None:
-        address = structure_svg(items.smiles[i])
-        picture = f'<img class="structure" alt="structure" src="{address}">' if address else "(not drawn)"
-        return [*cells, picture, f"<code>{escape(items.smiles[i])}</code>"]
-    if found.vectors is None or items.numbers is None:
-        return cells
-    old, new = items.numbers[i], found.vectors[i]
-    if items.image_shape is not None:
-        ends = float(np.nanmin(items.numbers)), float(np.nanmax(items.numbers))
-        return cells + [
-            f'<img class="thumb" alt="{text}" src="{png(grey(row, *ends).reshape(items.image_shape))}">'
-            for text, row in zip(_ROW_HEADERS[look], (old, new), strict=True)
-        ]
-    if scale is not None:
-        return [*cells, sparkline(old, new, *scale)]
-    worst = [j for j in np.argsort(-np.abs(old - new), kind="stable")[:_MAX_CHANGES] if np.isfinite(old[j])]
-    names = items.columns or [f"column {j}" for j in range(len(old))]
-    return [*cells, escape("; ".join(f"{names[j]} {readable(old[j])} → {readable(new[j])}" for j in worst))]
+    texts = [listed([names[i] for i in group], _MAX_ROWS) for group in groups[:_MAX_ROWS]]
+    more = [f"and {len(groups) - _MAX_ROWS} more groups"][: max(len(groups) - _MAX_ROWS, 0)]
+    note = (
+        "Items that the kernel cannot distinguish. A copy in both the training and the test set makes errors look too "
+    )
+    return f"<h3>Copies</h3>{_paragraph(f'{note}small.')}{_listed(texts + more)}"
 
 
 def _next(content: Content) -> str:
-    file = content.model_file or "model.rkhs"
-    lines = [] if content.model_file else [f"rkhs.save(model, {file!r})  # where the model was fitted"]
-    code = ["import rkhs", *lines, f"model = rkhs.load({file!r})", "codes = model.transform(X_new)"]
-    shell = (f"Codes of new items, by {file}", f"rkhs transform {shell_word(file)} new.csv -o codes.csv")
-    commands = [*content.commands, *([shell] if content.model_file or not content.commands else [])]
-    if content.model_file or not content.commands:
-        commands.append(("The same in Python", "\n".join(code)))
+    file, commands = content.model_file or "model.rkhs", [*content.commands]
+    if content.model_file or not commands:
+        lines = [] if content.model_file else [f"rkhs.save(model, {file!r})  # where the model was fitted"]
+        code = ["import rkhs", *lines, f"model = rkhs.load({file!r})", "codes = model.transform(X_new)"]
+        shell = f"rkhs transform {shell_word(file)} new.csv -o codes.csv"
+        commands += [(f"Codes of new items, by {file}", shell), ("The same in Python", "\n".join(code))]
     return "".join(f"{_paragraph(f'{what}:')}<pre><code>{escape(line)}</code></pre>" for what, line in commands)
 
 
-_SHEET = 2_000_000  # characters of all thumbnails together
-_CELLS = 200_000  # numbers of columns beside the places
-_COLUMNS = 40
+_SHEET, _CELLS, _COLUMNS = 2_000_000, 200_000, 40  # characters of all thumbnails, numbers of columns, and columns
 _COLOURS = 20  # classes; more have no colours of their own
 
 
@@ -379,7 +366,10 @@ def data_block(
         "distances": _floats(neighbours.distances),
         "labels": labels,
         "names": list(items.names),
-        "fields": [_field(name, values) for name, values in [*fields, *_column_fields(items)]],
+        "fields": [
+            _field(name, values) | ({"dates": True} if name in items.dates else {})
+            for name, values in [*fields, *_column_fields(items)]
+        ],
     }
     if items.smiles is not None:
         data["smiles"] = list(items.smiles)
@@ -419,15 +409,6 @@ def _natural(text: str) -> tuple[int, float, str]:
 
 
 def _column_fields(items: Items) -> list[tuple[str, np.ndarray]]:
-    """Columns of a table, as many as may travel."""
-    if items.columns is None or items.numbers is None or items.image_shape or items.kind not in ("vectors", "table"):
-        return []
-    count = min(len(items.columns), _COLUMNS, _CELLS // len(items))
-    fields = []
-    for j in range(count):
-        column = items.numbers[:, j]
-        if items.kind == "table" and not np.isfinite(column).any():
-            cells = np.asarray(items.X, dtype=object)[:, j]
-            column = np.array(["" if cell is None else str(cell) for cell in cells], dtype=object)
-        fields.append((items.columns[j], column))
-    return fields
+    found = zip(items.named_columns, () if items.numbers is None else items.numbers.T, strict=False)
+    fields = [(name, numbers if np.isfinite(numbers).any() else column) for (name, column), numbers in found]
+    return fields[: min(_COLUMNS, _CELLS // len(items))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -13,9 +14,7 @@ import numpy as np
 from rkhs._core.errors import optional
 from rkhs.reports.wording import readable
 
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_UNIT = 0.05  # angstrom; a bond is about 1.5
-_MOST_ATOMS = 200
+_UNIT, _MOST_ATOMS = 0.05, 200  # angstrom, a bond is about 1.5; of a molecule that is drawn
 _LEVELS = 15  # grey levels of thumbnails, but one: fewer levels, fewer bytes
 
 
@@ -84,7 +83,7 @@ def _prepared(smiles: str) -> Any:
 
 
 def _two(value: int) -> str:
-    return _DIGITS[value // 36] + _DIGITS[value % 36]
+    return np.base_repr(value, 36, 2)[-2:].lower()
 
 
 def _bond_letter(bond: Any) -> str:
@@ -125,29 +124,45 @@ def _tint(share: float) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def histogram(counts: np.ndarray) -> str:
-    """Counts as bars, small enough for a cell of a table."""
-    wide, top = 96.0 / max(len(counts), 1), max(int(counts.max(initial=0)), 1)
-    heights = [30.0 * count / top for count in counts.tolist()]
-    parts = (f"M{j * wide:.1f} 32v{-height:.1f}h{wide - 1:.1f}v{height:.1f}z" for j, height in enumerate(heights))
-    return f'<svg class="histogram" viewBox="0 0 96 33" aria-hidden="true"><path d="{"".join(parts)}"/></svg>'
+def histogram(counts: np.ndarray, far: str = "neither") -> str:
+    """Counts as bars, small enough for a cell of a table; those at the ends of ``far``, min, max or both, stand out."""
+    wide, top, last = 96.0 / max(len(counts), 1), max(int(counts.max(initial=0)), 1), len(counts) - 1
+    heights = [max(30.0 * count / top, 0.8 * (count > 0)) for count in counts.tolist()]
+    looks = dict.fromkeys({"min": (0,), "max": (last,), "both": (0, last)}.get(far, ()), ' class="far"')
+    parts = "".join(
+        f'<path{looks.get(j, "")} d="M{j * wide:.1f} 32v{-height:.1f}h{wide - 1:.1f}v{height:.1f}z"/>'
+        for j, height in enumerate(heights)
+    )
+    return f'<svg class="histogram" viewBox="0 0 96 33" aria-hidden="true">{parts}</svg>'
 
 
-def scatter(predicted: np.ndarray, true: np.ndarray, name: str) -> str:
-    """True against predicted numbers on one scale, with the line on which they agree."""
+def scatter(predicted: np.ndarray, true: np.ndarray, name: str, marked: Sequence[tuple[int, int, str]] = ()) -> str:
+    """True against predicted numbers on one scale, and the line of equals; ``marked``: position, item and its text."""
     low, high = (float(end(np.r_[predicted, true])) for end in (np.min, np.max))
-    x, y = (40.0 + 300.0 * (part - low) / max(high - low, 1e-300) for part in (predicted, true))
-    dots = "".join(f"M{a:.0f} {360 - b:.0f}h0" for a, b in zip(x.tolist(), y.tolist(), strict=True))
+    span = max(high - low, 1e-300)
+    x, y = (96.0 + 300.0 * (part - low) / span for part in (predicted, true))
+    dots = "".join(f"M{a:.0f} {416 - b:.0f}h0" for a, b in zip(x.tolist(), y.tolist(), strict=True))
+    unit = 10.0 ** np.floor(np.log10(span))
+    step = unit * min(part for part in (0.2, 0.5, 1.0, 2.0) if 5.0 * part * unit >= span)
     ticks = "".join(
-        f'<text x="{40 + 300 * share:.0f}" y="342" text-anchor="{at}">{readable(low + share * (high - low))}</text>'
-        for share, at in ((0.0, "start"), (1.0, "end"))
+        f'<text x="{at:.0f}" y="338" text-anchor="middle">{readable(value)}</text>'
+        f'<text x="90" y="{420 - at:.0f}" text-anchor="end">{readable(value)}</text>'
+        f'<path class="axis" d="M{at:.0f} 320v4M96 {416 - at:.0f}h-4"/>'
+        for value in (step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0) + 0.0).tolist()
+        for at in (96.0 + 300.0 * (value - low) / span,)
+    )
+    rows = "".join(
+        f'<circle data-item="{item}" r="4.5" cx="{x[at]:.0f}" cy="{416 - y[at]:.0f}"><title>{escape(text)}</title>'
+        "</circle>"
+        for at, item, text in marked
     )
     return (
-        f'<svg class="chart" viewBox="0 0 360 360" role="img" aria-label="{escape(name)}: true against predicted">'
-        f'<path class="axis" d="M40 20V320H340M40 320L340 20"/><path class="dot c0" stroke-width="5" d="{dots}"/>'
-        f"{ticks}"
-        f'<text x="190" y="342" text-anchor="middle">predicted</text>'
-        f'<text x="30" y="170" text-anchor="middle" transform="rotate(-90 30 170)">{escape(name)}, true</text></svg>'
+        f'<svg class="chart" viewBox="0 0 440 366" role="img" aria-label="{escape(name)}: true against predicted">'
+        f'<path class="axis" d="M96 20V320H396M96 320L396 20"/><path class="dot c0" stroke-width="5" d="{dots}"/>'
+        f"{ticks}{rows}"
+        f'<text x="246" y="358" text-anchor="middle">predicted from the other rows</text>'
+        f'<text x="12" y="170" text-anchor="middle" transform="rotate(-90 12 170)">{escape(name)}, in the file'
+        "</text></svg>"
     )
 
 

@@ -89,6 +89,7 @@ def make_report(
     title: str | None = None,
     model_file: str | None = None,
     commands: Sequence[tuple[str, str]] = (),
+    notes: Sequence[str] = (),
     parts: Literal["all", "map"] = "all",
     progress: Callable[[str], None] | None = None,
 ) -> Report:
@@ -122,6 +123,8 @@ def make_report(
         Name of the file that holds the model, for the lines that load it.
     commands : sequence of pairs of str, default=()
         What a command does, and the line to copy.
+    notes : sequence of str, default=()
+        Sentences about how the items were read, for the page.
     parts : {"all", "map"}, default="all"
         The whole page, or the map alone.
     progress : callable, default=None
@@ -177,6 +180,7 @@ def make_report(
         model=model,
         items=items,
         total=n,
+        notes=notes,
         audit=tuple(audit(everything, scaled=columns == "scaled")) if whole else (),
         columns=column_rows(everything, columns, asked),
         codes=codes,
@@ -193,14 +197,14 @@ def make_report(
 
 
 def _measured(content: Content, progress: Callable[[str], None]) -> Content:
-    """The content with the prediction of the target, the reconstructions and the diagnosis."""
     model, items, prediction = content.model, content.items, None
     if content.target is not None:
         progress(f"prediction of {content.target[0]}")
         prediction = predict_target(model, items, content.target)
     progress("reconstructions")
-    rebuilt = rebuild(model, items, content.codes)
-    return replace(content, prediction=prediction, rebuilt=rebuilt, diagnosis=diagnosis(model))
+    return replace(
+        content, prediction=prediction, rebuilt=rebuild(model, items, content.codes), diagnosis=diagnosis(model)
+    )
 
 
 def _target(target: Any, n: int) -> np.ndarray:

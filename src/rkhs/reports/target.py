@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from rkhs._core.errors import RkhsError
-from rkhs.data.columns import repeats_items
+from rkhs.data.columns import as_numbers, repeats_items
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
 from rkhs.reports.answers import LEAST_R2, answer_in_columns
@@ -31,7 +30,7 @@ from rkhs.reports.items import Items
 from rkhs.reports.wording import readable, with_error
 
 _MAX_ROWS, _MAX_PERMUTED_ROWS, _MAX_COLUMNS, _MAX_CLASSES = 2000, 300, 60, 20
-_LEAST_R2, _WEAK_R2 = 0.03, 0.3
+_LEAST_R2, _WEAK_R2, _LARGE_MARGIN = 0.03, 0.3, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,24 +46,23 @@ class Prediction:
     wrong: list[int]  # positions in ``rows``, the worst first
     columns: list[tuple[str, float]]  # permutation importances: root mean square change of the predictions
     chance: float  # the same of a shuffled copy of the first column, in a fit that reads it too
-    atoms: list[tuple[int, np.ndarray]]  # indices of items, and the contributions of their atoms
+    atoms: list[tuple[int, np.ndarray]]  # positions in ``rows``, and the contributions of their atoms
 
     def cell(self, value: float) -> str:
         """A value of the target as a person writes it."""
         return self.classes[int(value)] if self.classes else readable(value)
 
+    def moved(self, value: float) -> str:
+        """A change of predictions: of classes as a share of that from one to another."""
+        return f"{value / 2.0**0.5:.1%}" if self.classes else readable(value)
 
-def _outputs(
-    texts: np.ndarray, values: np.ndarray, classes: list[str] | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+
+def _outputs(texts: np.ndarray, values: np.ndarray, classes: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Some rows whose value is known, their values or numbers of their classes, and what a machine fits."""
-    known = np.flatnonzero(texts != "" if classes is None else np.isin(texts, classes))
+    known = np.flatnonzero(np.isin(texts, classes) if classes else texts != "")
     rows = known[np.unique(np.linspace(0, len(known) - 1, min(len(known), _MAX_ROWS)).astype(int))]
-    if classes is None:
-        true = np.array(values[rows], dtype=float)
-        return rows, true, true[:, None]
-    true = np.array([*map(classes.index, texts[rows])], dtype=float)
-    return rows, true, np.eye(len(classes))[true.astype(int)]
+    true = np.array([*map(classes.index, texts[rows])] if classes else values[rows], dtype=float)
+    return rows, true, np.eye(len(classes))[true.astype(int)] if classes else true[:, None]
 
 
 def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.ndarray]) -> Prediction | str:
@@ -78,7 +76,7 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
         return (
             f"{name} was not predicted: expected 2 to {_MAX_CLASSES} classes of two rows or more; got {len(classes)}."
         )
-    rows, true, Y = _outputs(texts, values, classes) if classed else _outputs(texts, values)
+    rows, true, Y = _outputs(texts, values, classes)
     try:
         machine, X, left_out, nested = _left_out(model, items, rows, Y)
     except (RkhsError, AttributeError) as error:
@@ -87,20 +85,11 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     numbers = partial(_score_numbers, found=found, names=np.array(items.names)[rows].tolist())
     groups = partial(_score_classes, shared=SHARED if nested else 1.0)
     predicted, residuals, sentences = (groups if classed else numbers)(name, true, left_out)
-    if found.get("R^2", 0.0) > LEAST_R2 and not classed and items.columns and items.kind in ("vectors", "table"):
-        cells = np.asarray(items.X if items.numbers is None else items.numbers)[rows]
-        what, answers = answer_in_columns(cells, items.columns, true, name)
-        sentences += [f"{what}, leave out what is (--drop-columns {','.join(answers)})."] * bool(what)
-    columns, chance = _permutation_importances(machine, items, X, Y)
-    wrong = np.flatnonzero(residuals > (0.5 if classed else outlier_factor(residuals) * np.median(residuals)))
+    if not classed and found.get("R^2", 0.0) > LEAST_R2:
+        sentences += _answers(items, rows, true, name)
+    columns, chance = _permutation_importances(machine, items, X, Y, left_out)
     chosen = ", with settings that were chosen without it" if nested else ""
-    together = "copies of a row were left out with it"
-    if machine.groups_ is not None:
-        n = len(np.unique(machine.groups_))
-        together = f"all rows of one item were left out together: {n} different items, {len(rows) - n} rows repeat one"
-    elif not repeats_items(items.kind, items.numbers):
-        together += ", and rows of equal cells with another value were not"
-    how = f"Each of {len(rows)} rows was predicted from the others{chosen}; {together}."
+    how = f"Each of {len(rows)} rows was predicted from the others{chosen}; {_together(machine, items)}."
     return Prediction(
         name=name,
         sentences=[*sentences, how],
@@ -108,11 +97,30 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
         true=true,
         predicted=predicted,
         classes=classes,
-        wrong=sorted(wrong.tolist(), key=lambda i: -residuals[i]),
+        wrong=sorted(np.flatnonzero(residuals > 1.0).tolist(), key=lambda i: -residuals[i]),
         columns=columns,
         chance=chance,
         atoms=_atom_contributions(machine, items, rows, left_out[:, -1]),
     )
+
+
+def _together(machine: Any, items: Items) -> str:
+    """Which rows were left out together."""
+    if machine.groups_ is not None:
+        n = len(np.unique(machine.groups_))
+        more = len(machine.groups_) - n
+        return f"all rows of one item were left out together: {n} different items, {more} rows repeat one"
+    others = "" if repeats_items(items.kind, items.numbers) else ", and rows of equal cells with another value were not"
+    return f"copies of a row were left out with it{others}"
+
+
+def _answers(items: Items, rows: np.ndarray, true: np.ndarray, name: str) -> list[str]:
+    """A sentence on columns that contain the target, if any do."""
+    if not items.columns or items.kind not in ("vectors", "table"):
+        return []
+    cells = np.asarray(items.X if items.numbers is None else items.numbers)[rows]
+    what, columns = answer_in_columns(cells, items.columns, true, name)
+    return [f"{what}, leave out what is (--drop-columns {','.join(columns)})."] if what else []
 
 
 def _left_out(
@@ -120,7 +128,7 @@ def _left_out(
 ) -> tuple[Any, Any, np.ndarray, bool]:
     """The machine, its items, left-out predictions (n, q), and whether settings were chosen without the row."""
     options: dict[str, Any] = {"columns": getattr(model, "columns", "raw")}
-    gram = None
+    X, gram = items.rows(rows).X, None
     if items.smiles is not None:
         from rkhs.kernels import MoleculeKernel
 
@@ -130,13 +138,7 @@ def _left_out(
         X = items.numbers[rows][:, rows]
         options, gram = {"kernel": "precomputed"}, torch.as_tensor(X)
     elif items.numbers is None and items.kind != "table":
-        X, options = _safe_indexing(items.X, rows), {"kernel": model.kernel_}
-    else:
-        X = (
-            items.numbers[rows]
-            if items.kind == "curves" and items.numbers is not None
-            else _safe_indexing(items.X, rows)
-        )
+        options = {"kernel": model.kernel_}
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         by: Any = "items" if repeats_items(items.kind, items.numbers) else "auto"
         machine = OperatorKernelRegressorCV(**options, cv=by).fit(X, Y)
@@ -153,7 +155,7 @@ def _score_numbers(
     predicted = left_out[:, 0]
     residuals = np.abs(true - predicted)
     if "R^2" not in found:
-        return predicted, residuals, [f"All values of {name} are equal: there is nothing to predict."]
+        return predicted, 0.0 * residuals, [f"All values of {name} are equal: there is nothing to predict."]
     explained, of_mean, centred = found["R^2"], found["error of the mean"], (true - true.mean()) ** 2
     error = float(np.std(residuals**2 - (1.0 - explained) * centred)) / (len(true) ** 0.5 * of_mean**2)
     numbers = f"RMSE {with_error(found['held-out error'], found['standard error'])}, R² "
@@ -161,7 +163,12 @@ def _score_numbers(
     verdict = f"{_verdict(name, explained > max(2.0 * error, _LEAST_R2), explained < _WEAK_R2)}: {numbers}."
     decades = [f"{note}: predict its logarithm (--log10)" for note in logarithm_note(name, true)]
     notes = (*(decades or decisive_notes(residuals, names)), *target_notes([name], true[:, None]))
-    return predicted, residuals, [verdict, *(text if text.endswith((".", "?")) else f"{text}." for text in notes)]
+    limit = np.inf if decades else max(outlier_factor(residuals) * float(np.median(residuals)), 1e-300)
+    return (
+        predicted,
+        residuals / limit,
+        [verdict, *(text if text.endswith((".", "?")) else f"{text}." for text in notes)],
+    )
 
 
 def _score_classes(
@@ -175,13 +182,13 @@ def _score_classes(
     majority = max(Counter(true.tolist()).values()) / len(true)
     error = shared * counting_error(accuracy, len(true))
     numbers = (
-        f"{with_error(100.0 * accuracy, 100.0 * error)} % correct, against {100.0 * majority:.1f} % for the most "
-        "common class"
+        f"{with_error(100.0 * accuracy, 100.0 * error)} % correct ({int((true == predicted).sum())} of {len(true)}), "
+        f"against {100.0 * majority:.1f} % for the most common class"
     )
     better = accuracy - majority
     return (
         predicted,
-        margins,
+        margins / _LARGE_MARGIN,
         [f"{_verdict(name, better > 2.0 * error, better < _WEAK_R2 * (1.0 - majority))}: {numbers}."],
     )
 
@@ -195,19 +202,30 @@ def _verdict(name: str, better: bool, weak: bool) -> str:
 
 
 def _permutation_importances(
-    machine: Any, items: Items, X: Any, Y: np.ndarray
+    machine: Any, items: Items, X: Any, Y: np.ndarray, predicted: np.ndarray
 ) -> tuple[list[tuple[str, float]], float]:
     """What each column moves, the most first, and what a column moves that says nothing."""
-    named = items.columns is not None and items.kind in ("vectors", "table") and items.image_shape is None
-    if items.columns is None or not named or not 1 < len(items.columns) <= _MAX_COLUMNS:
+    names = [name for name, _ in items.named_columns]
+    if len(names) < 2:
         return [], 0.0
     cells = np.array(X, dtype=object if items.kind == "table" else float)
-    found = [_moved(machine, cells, j) for j in range(len(items.columns))]
-    shuffled = cells[np.random.default_rng(1).permutation(len(cells)), int(np.argmax(found))]
+    tried = _related(cells, predicted)
+    found = [_moved(machine, cells, j) for j in tried]
+    shuffled = cells[np.random.default_rng(1).permutation(len(cells)), tried[int(np.argmax(found))]]
     with_noise = np.column_stack([cells, shuffled])
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         chance = _moved(clone(machine).fit(with_noise, Y), with_noise, -1)
-    return sorted(zip(items.columns, found, strict=True), key=lambda pair: -pair[1]), chance
+    return sorted(zip((names[j] for j in tried), found, strict=True), key=lambda pair: -pair[1]), chance
+
+
+def _related(cells: np.ndarray, predicted: np.ndarray) -> list[int]:
+    numbers = as_numbers(cells) if cells.dtype == object else cells
+    known = np.isfinite(numbers)
+    centred = np.where(known, numbers - np.where(known, numbers, 0.0).sum(0) / known.sum(0).clip(1), 0.0)
+    products = np.abs(centred.T @ (predicted - predicted.mean(0))).max(1) / np.maximum(
+        np.linalg.norm(centred, axis=0), 1e-300
+    )
+    return np.argsort(np.where(known.any(0), -products, -np.inf), kind="stable")[:_MAX_COLUMNS].tolist()
 
 
 def _moved(machine: Any, cells: np.ndarray, j: int) -> float:
@@ -225,12 +243,13 @@ def _atom_contributions(
     if items.smiles is None:
         return []
     ends, found = np.argsort(values, kind="stable")[[*range(min(2, len(rows))), *range(-min(2, len(rows)), 0)]], []
-    for i in rows[ends].tolist():
+    for at in ends.tolist():
         try:
             parts = atom_contributions(
-                lambda all: machine.predict(np.array(all, dtype=object)).reshape(len(all), -1)[:, -1], items.smiles[i]
+                lambda all: machine.predict(np.array(all, dtype=object)).reshape(len(all), -1)[:, -1],
+                items.smiles[rows[at]],
             )
         except RkhsError:
             continue
-        found.append((i, parts))
+        found.append((at, parts))
     return found

@@ -15,6 +15,11 @@ def readable(value: float, digits: int = 4) -> str:
     return f"{short:,.0f}" if abs(short) >= 1e4 else np.format_float_positional(short, trim="-")
 
 
+def day_text(value: float) -> str:
+    """The date of a number of days since 1970."""
+    return str(np.datetime64("1970-01-01") + int(value))
+
+
 def with_error(value: float, error: float) -> str:
     """A number and its standard error, both to the second digit of the error."""
     if not np.isfinite(error) or error <= 0.0:
@@ -29,10 +34,15 @@ def count_word(count: int) -> str:
     return ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")[count]
 
 
+def whole_percent(share: float) -> str:
+    """A percentage without decimals."""
+    return f"{share:.0%}" if not 0.0 < share < 0.01 else "under 1%"
+
+
 def loss_words(items: str, lost: float) -> str:
     """The share of their variance that new items lose, rebuilt from a map."""
     worse = ": decoding is worse than predicting the mean" if lost > 1.0 else ""
-    return f"new {items} lose {lost:.0%} of their variance{worse}"
+    return f"new {items} lose {whole_percent(lost)} of their variance{worse}"
 
 
 def percent(share: float) -> str:

@@ -22,6 +22,7 @@ def test_blocks_agree_with_the_cross_pullback(kernel: Kernel, n: int) -> None:
     dense = left @ right.mT
     expected = kernel.cross_pullback(X, X, dense + dense.mT)
     K = kernel._gram(X)
+    torch.testing.assert_close(K, kernel._gram(X, X.clone()), rtol=1e-7, atol=1e-7)
     for S in (dense, Outer(left, right)):
         for gram in (None, K):
             torch.testing.assert_close(kernel.pullback(X, S, gram), expected, rtol=1e-6, atol=1e-5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -226,3 +227,22 @@ def test_estimators_read_tables_by_ranks() -> None:
     assert model.reader_.filling.numbers == "ranks"
     with pytest.raises(InputError, match="numbers"):
         FilledTable(numbers="rank").fit(ROWS)
+
+
+def test_a_column_of_true_and_false_takes_truth_values_and_other_spellings() -> None:
+    rows = [(["True", "False"][i % 3 > 0], "ab"[i % 2], float(i)) for i in range(12)]
+    table = FilledTable().fit(rows)
+    numbers = table.transform([("True", "a", 1.0), ("False", "b", 2.0), (None, "b", 2.0)])
+    with warnings.catch_warnings(action="error"):
+        for true, false in ((True, False), (1, 0), ("true", " FALSE "), (np.True_, 0.0), (True, "false")):
+            new = [(true, "A", 1.0), (false, "b ", 2.0), (None, "B", 2.0)]
+            np.testing.assert_array_equal(table.transform(new), numbers)
+        frame = pd.DataFrame({"t": [True, False], "s": ["a", "b"], "n": [1.0, 2.0]})
+        np.testing.assert_array_equal(table.transform(frame), numbers[:2])
+    with pytest.raises(InputError, match="X must hold texts in column 1, as in fit; got True in row 0"):
+        table.transform([(True, True, 1.0)])
+    with pytest.raises(InputError, match="X must hold truth values in column 0, as in fit; got .* in row 0"):
+        table.transform([(datetime.date(2024, 1, 31), "a", 1.0)])
+    cased = FilledTable().fit([("aA"[i % 2], float(i)) for i in range(8)])
+    with pytest.warns(UserWarning, match="texts that the fit has not seen"):
+        cased.transform([("a ", 1.0)])

@@ -60,7 +60,7 @@ def _check(
     """Place the rows of each fold with the decoder of the others."""
     Z, n = placing.codes, len(placing.codes)
     parts: list[tuple[Tensor, Tensor, Tensor]] = []
-    for part in range(min(_FOLDS, max(1, 1000 // n))):
+    for part in range(min(_FOLDS, n, max(1, 1000 // n))):
         left_out = torch.arange(part, n, _FOLDS)
         left_out = left_out[torch.linspace(0, len(left_out) - 1, min(len(left_out), _LEFT_OUT)).long()]
         others = torch.ones(n, dtype=torch.bool).index_fill_(0, left_out, False).nonzero()[:, 0]

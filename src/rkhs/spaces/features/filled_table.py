@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.arrays import column_names, in_order_of, is_frame, table_rows
+from rkhs._core.arrays import column_names, in_order_of, is_frame, refuse_other_columns, table_rows
 from rkhs._core.cells import DATES, read_cells, warn_of_far
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.config import BaseEstimator, TransformerMixin
@@ -21,6 +21,7 @@ _TILE = 512  # rows whose distances to the known ones are held at once
 _PARTS = {"number": ("mean", "scale"), "text": ("texts", "shares", "scale"), "none": ()}  # of a column
 _KNOTS, _FAR = 1000, 1e6  # values of a column whose ranks are stored; deviations beyond its ends that are read
 _MOST_LONE = 0.5  # share of cells of a column, beyond which texts in one row are names
+_TRUTH = {"1": "true", "0": "false"}  # what numbers stand for in a column of these
 _TYPES = {"mean": float, "scale": float, "texts": np.ndarray, "shares": np.ndarray}
 
 
@@ -28,8 +29,10 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
     """Rows of numbers in place of a table of numbers, texts and gaps; gaps are filled from the nearest rows.
 
     Every column of numbers is standardised. A column of texts becomes one column for each text, one-hot encoded,
-    centred and scaled so that the columns of a text column together have a variance of one. A gap gets the mean of its
-    column over the nearest training rows with a value there. Distances are over the columns observed in both rows.
+    centred and scaled so that the columns of a text column together have a variance of one. A new text that differs
+    from one of the fit in capitals or spaces around it alone is read as this; a column of the texts True and False
+    takes truth values too. A gap gets the mean of its column over the nearest training rows with a value there.
+    Distances are over the columns observed in both rows.
 
     Parameters
     ----------
@@ -276,8 +279,9 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             X = in_order_of(list(self.feature_names_in_), X)
         names = column_names(X)
         if names is not None and hasattr(self, "feature_names_in_") and names != list(self.feature_names_in_):
-            _refuse_other_columns(list(self.feature_names_in_), names, is_frame(X))
-        cells = read_cells(X, "FilledTable", known=[(self._title(j), _kind(c)) for j, c in enumerate(self.columns_)])
+            refuse_other_columns(list(self.feature_names_in_), names, frame=is_frame(X))
+        known = [(self._title(j), _kind(c)) for j, c in enumerate(self.columns_)]
+        cells = read_cells(X, "FilledTable", [j for j, (_, kind) in enumerate(known) if kind == "truth"], known)
         if len(cells[0]) != len(self.columns_):
             raise InputError(f"FilledTable was fitted on rows of {len(self.columns_)} cells; got {len(cells[0])}")
         return cells
@@ -331,21 +335,18 @@ def _warn_of_unseen(title: str, values: tuple[Any, ...], gaps: np.ndarray, known
         )
 
 
-def _refuse_other_columns(known: list[str], names: list[str], frame: bool) -> None:
-    """Say which columns of the fit are lacking, and which are none of them."""
-    lacking, unknown = ([n for n in some if n not in rest] for some, rest in ((known, names), (names, known)))
-    wrong = [f"it lacks {lacking}"] * bool(lacking) + [f"{unknown} are not among them"] * bool(unknown)
-    raise InputError(
-        f"X must have the columns of fit{', in their order,' * frame} {known}; {', and '.join(wrong) or f'got {names}'}"
-        f"{'; X[model.feature_names_in_] chooses them' if frame and not lacking else ''}"
-    )
-
-
 def _kind(column: dict[str, Any]) -> str:
     """What new cells of a column are, as `read_cells` names it."""
+    if column["kind"] == "text" and set(map(_plain, column["texts"])) == {"true", "false"}:
+        return "truth"
     if column["kind"] != "number" or column.get("dated"):
         return "date" if column.get("dated") else str(column["kind"])
     return "flag" if abs(column["scale"] ** 2 - column["mean"] * (1.0 - column["mean"])) < 1e-9 else "number"
+
+
+def _plain(text: str) -> str:
+    """A text without spaces around it, in small letters."""
+    return text.strip().casefold()
 
 
 def _width(column: dict[str, Any]) -> int:
@@ -358,7 +359,7 @@ def _encode_column(title: str, values: tuple[Any, ...], gaps: np.ndarray, column
     if column["kind"] == "number":
         numbers = np.array([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)])
         return ((_scores(numbers, column) - column["mean"]) / column["scale"])[:, None]
-    ones = np.array(values, dtype=object)[:, None] == column["texts"][None, :]
+    ones = _one_hot(values, gaps, column)
     known = ones.any(1)
     _warn_of_unseen(title, values, gaps, known, rare=column.get("rare", 1.0 - float(column["shares"].sum())))
     if column.get("others"):
@@ -366,6 +367,17 @@ def _encode_column(title: str, values: tuple[Any, ...], gaps: np.ndarray, column
     part = (ones - column["shares"]) / column["scale"]
     part[gaps] = np.nan
     return part
+
+
+def _one_hot(values: tuple[Any, ...], gaps: np.ndarray, column: dict[str, Any]) -> np.ndarray:
+    """Which text of the fit each cell is, or is but for capitals and spaces where that is one."""
+    texts: np.ndarray = column["texts"]
+    ones: np.ndarray = np.array(values, dtype=object)[:, None] == texts[None, :]
+    spelled, truth = {_plain(text): text for text in texts}, _TRUTH if _kind(column) == "truth" else {}
+    for i in np.flatnonzero(~gaps & ~ones.any(1)) if len(spelled) == len(texts) else ():
+        plain = _plain(values[i])
+        ones[i] = texts == spelled.get(truth.get(plain, plain))
+    return ones
 
 
 def _fit_texts(known: list[Any], most: int, least: int) -> dict[str, Any] | None:
