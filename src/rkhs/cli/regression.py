@@ -13,28 +13,29 @@ import numpy as np
 from rkhs import estimators
 from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
-from rkhs.cli.columns import column_sentences, warn_of_series
+from rkhs.cli.columns import ON_BOTH_SIDES, column_sentences, repeats_items, warn_of_series
 from rkhs.cli.inputs import changed, quiet, user_errors
-from rkhs.cli.options import as_command, mended
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels
 from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
 from rkhs.cli.targets import (
     MOST_NAMED,
+    as_command,
     dropped_positions,
     identifiers,
     logarithm,
+    mended,
     read_with_numbers,
     robustly,
     values_of_column,
     warn_of_several_quantities,
     without_named,
 )
-from rkhs.data.columns import ON_BOTH_SIDES, repeats_items
-from rkhs.reports.answers import LEAST_R2, answer_in_columns
 from rkhs.reports.held_out import (
+    LEAST_R2,
     OUTLIER_FACTOR,
+    answer_in_columns,
     decisive_notes,
     held_out_errors,
     logarithm_note,

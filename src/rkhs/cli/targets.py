@@ -27,7 +27,7 @@ from rkhs.cli.inputs import (
     with_words_as_gaps,
 )
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import advised, as_command as as_command, changed, mended, with_advice
+from rkhs.cli.options import advised, as_command as as_command, changed, mended as mended, with_advice
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, listed, names_like, titles_of as titles_of_data
