@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -50,3 +51,23 @@ def test_many_suspicious_rows_are_left_out_by_a_robust_fit(
     assert "more (all with --json)" in said
     assert "; if they are wrong, this command leaves out those that change the fit:\n\n  rkhs fit homes.csv" in said
     assert " --robust\n" in said
+
+
+def test_a_row_that_decides_the_fit_is_named_with_what_leaves_it_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sizes = np.random.default_rng(0).uniform(10.0, 90.0, 60)
+    prices = [12345678 if i == 17 else round(1000.0 + 100.0 * size) for i, size in enumerate(sizes)]
+    lines = [f"{size:.2f},{i % 7},{price}" for i, (size, price) in enumerate(zip(sizes, prices, strict=True))]
+    Path("homes.csv").write_text("\n".join(["size,rooms,price", *lines]) + "\n")
+    assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"\nrow 18 brings 9\d% of the squared error: if it is wrong, this command leaves out those", said)
+    assert said.count("\n  rkhs ") == 1
+    assert said.partition("\n  rkhs ")[2].splitlines()[0].endswith(" -o m.rkhs --robust")
+    assert "logarithm" not in said
+    assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs", "--leave-out", "18"]) == 0
+    assert "squared error:" not in capsys.readouterr().out
+    assert main(["report", "homes.csv", "--predict", "price"]) == 0
+    assert "% of the squared error: if it is wrong, pass --robust or --leave-out 18." in capsys.readouterr().out

@@ -544,26 +544,6 @@ def test_no_gap_is_said_where_none_is_known() -> None:
     assert gap_sentence(float("nan"), 1.0) == gap_sentence(float("inf"), 1.0) == gap_sentence(None, 1.0) == []
 
 
-def test_a_row_that_decides_the_fit_is_named_with_what_leaves_it_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    sizes = np.random.default_rng(0).uniform(10.0, 90.0, 60)
-    prices = [12345678 if i == 17 else round(1000.0 + 100.0 * size) for i, size in enumerate(sizes)]
-    lines = [f"{size:.2f},{i % 7},{price}" for i, (size, price) in enumerate(zip(sizes, prices, strict=True))]
-    Path("homes.csv").write_text("\n".join(["size,rooms,price", *lines]) + "\n")
-    assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs"]) == 0
-    said = capsys.readouterr().out
-    assert re.search(r"\nrow 18 brings 9\d% of the squared error: if it is wrong, this command leaves out those", said)
-    assert said.count("\n  rkhs ") == 1
-    assert said.partition("\n  rkhs ")[2].splitlines()[0].endswith(" -o m.rkhs --robust")
-    assert "logarithm" not in said
-    assert main(["fit", "homes.csv", "--predict", "price", *FEW, "-o", "m.rkhs", "--leave-out", "18"]) == 0
-    assert "squared error:" not in capsys.readouterr().out
-    assert main(["report", "homes.csv", "--predict", "price"]) == 0
-    assert "% of the squared error: if it is wrong, pass --robust or --leave-out 18." in capsys.readouterr().out
-
-
 def test_the_logarithm_of_a_target_over_decades_is_fitted_as_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
