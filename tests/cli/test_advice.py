@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from rkhs.cli.main import main
+from rkhs.cli.summaries import gap_sentence
 
 FEW = ["--set", "regs=[0.01, 1.0]"]
 
@@ -71,3 +72,7 @@ def test_a_row_that_decides_the_fit_is_named_with_what_leaves_it_out(
     assert "squared error:" not in capsys.readouterr().out
     assert main(["report", "homes.csv", "--predict", "price"]) == 0
     assert "% of the squared error: if it is wrong, pass --robust or --leave-out 18." in capsys.readouterr().out
+
+
+def test_no_gap_is_said_where_none_is_known() -> None:
+    assert gap_sentence(float("nan"), 1.0) == gap_sentence(float("inf"), 1.0) == gap_sentence(None, 1.0) == []

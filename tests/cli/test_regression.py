@@ -17,7 +17,6 @@ from sklearn.model_selection import KFold
 
 import rkhs
 from rkhs.cli.main import main
-from rkhs.cli.summaries import gap_sentence
 from rkhs.cli.wording import in_flags
 from rkhs.data import molecular_fingerprints, read_table, write_codes
 from rkhs.estimators.choice_report import overfit_sentence
@@ -538,10 +537,6 @@ def test_how_far_the_objective_is_from_its_minimum_is_said(folder: Path, capsys:
     assert said in capsys.readouterr().out.splitlines()
     assert main(["info", "m.rkhs", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["duality gap"] == model.gap_
-
-
-def test_no_gap_is_said_where_none_is_known() -> None:
-    assert gap_sentence(float("nan"), 1.0) == gap_sentence(float("inf"), 1.0) == gap_sentence(None, 1.0) == []
 
 
 def test_the_logarithm_of_a_target_over_decades_is_fitted_as_printed(
