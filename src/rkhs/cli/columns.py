@@ -27,6 +27,7 @@ from rkhs.cli.wording import in_flags, quoted_cells
 from rkhs.data.columns import (
     COPIES,
     COUNTS,
+    ON_BOTH_SIDES as ON_BOTH_SIDES,
     TENFOLD,
     TWINS,
     Remark,
@@ -37,6 +38,7 @@ from rkhs.data.columns import (
     curve_remarks,
     listed,
     named_times,
+    repeats_items as repeats_items,
     rounded,
     row_copies,
     samples_remark,

@@ -33,15 +33,14 @@ from rkhs.cli.options import (
     reading_options as reading_options,
     united,
 )
+from rkhs.cli.rows import selected_rows
 from rkhs.cli.shapes import (
-    APART,
     reshaped,
     spread_floors as spread_floors,
     warn_of_totals,
     whole,
     with_progress,
     with_spreads as with_spreads,
-    without_rows,
 )
 from rkhs.data import Dataset, SkippedRow, read_mixed
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r, titles_of as titles_of_data
@@ -80,7 +79,7 @@ def _given_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def read_input(args: argparse.Namespace, path: str) -> Dataset:
-    """Read a file as the options say, without the rows of ``--leave-out``."""
+    """Read a file as the options say, with the rows of ``--only`` and without those of ``--leave-out``."""
     if path.lower().endswith(".rkhs"):
         raise InputError(
             f"{path}: expected a file of items, as rkhs fit reads them; got a model file, which rkhs info describes"
@@ -94,8 +93,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
         if not args.transpose or error.otherwise:
             raise
         raise in_one_command(args, error, lambda args: _read_items(args, path, gram), lambda _: []) from error.__cause__
-    out = getattr(args, "leave_out", None)
-    return data if out is None or out == APART else without_rows(data, out)
+    return selected_rows(args, data, path, reading_options(args))
 
 
 def _read_items(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]) -> Dataset:

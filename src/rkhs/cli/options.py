@@ -32,6 +32,7 @@ ROBUST = """
 rows that are wrong:
 --robust  find rows that look wrong, and fit without them
 --trim T  with --robust: a score of 1 is T times the upper quartile of the errors (default 4)
+--only COLUMN=VALUE  read the rows whose column holds this text, such as 'Result Type=LogD'
 --leave-out ROW,...  rows to leave out of the fit and of the codes, by name or by number from 1; with --robust: apart,
     for the rows that stand apart"""
 ENGINE = """

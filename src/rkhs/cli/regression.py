@@ -13,27 +13,29 @@ import numpy as np
 from rkhs import estimators
 from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
-from rkhs.cli.columns import column_sentences, warn_of_series
+from rkhs.cli.columns import ON_BOTH_SIDES, column_sentences, repeats_items, warn_of_series
 from rkhs.cli.inputs import changed, quiet, user_errors
-from rkhs.cli.options import as_command, mended
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels
 from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
 from rkhs.cli.targets import (
     MOST_NAMED,
+    as_command,
     dropped_positions,
     identifiers,
     logarithm,
+    mended,
     read_with_numbers,
     robustly,
     values_of_column,
+    warn_of_several_quantities,
     without_named,
 )
-from rkhs.data.columns import ON_BOTH_SIDES, repeats_items
-from rkhs.reports.answers import LEAST_R2, answer_in_columns
 from rkhs.reports.held_out import (
+    LEAST_R2,
     OUTLIER_FACTOR,
+    answer_in_columns,
     decisive_notes,
     held_out_errors,
     logarithm_note,
@@ -71,6 +73,8 @@ def fit_regressor(args: argparse.Namespace) -> None:
     refuse_with_predict(args, flags, ", which fits an OperatorKernelRegressorCV")
     data, Y, names, unknown = read_with_numbers(args)
     warn_of_series(args, data)
+    if len(names) == 1:
+        warn_of_several_quantities(args, data, Y[:, 0])
     y = Y[:, 0] if len(names) == 1 else Y
     with user_errors():
         args, choice = _with_kernel(args, data, Y)
@@ -203,14 +207,7 @@ def _facts(
     rows = _named(args, data, found)
     nested = None if found.robust is not None else model.nested_residuals(data.items, Y)
     errors = held_out_errors(model, fitted, nested)
-    ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
-    plain = found.robust is None and "R^2" in errors
-    ends = (ends or decisive_notes(found.residuals, names_of_rows, robustly(args, data)) * plain) + _little(errors)
-    if errors.get("R^2", 0.0) > LEAST_R2:
-        ends = _answers(args, data, names, Y) or ends
-    if not ends or errors.get("R^2", 0.0) > _LITTLE:
-        command = "\n\n  rkhs " in "".join(ends)  # one is enough, and rows that it leaves out do not advise a logarithm
-        ends += [text for text in _ends(args, model, fitted, names, found) if not command or "--log10" not in text]
+    ends = _advice(args, model, data, Y, names, found, errors)
     return {
         "class": "OperatorKernelRegressor",
         "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
@@ -238,6 +235,29 @@ def _facts(
         },
         "model": args.output,
     }
+
+
+def _advice(
+    args: argparse.Namespace,
+    model: estimators.OperatorKernelRegressorCV,
+    data: Dataset,
+    Y: np.ndarray,
+    names: list[str],
+    found: _Suspicious,
+    errors: dict[str, Any],
+) -> list[str]:
+    """What is said of the targets and of errors, with one command."""
+    ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
+    plain = found.robust is None and "R^2" in errors
+    ends = (ends or decisive_notes(found.residuals, row_labels(data), robustly(args, data)) * plain) + _little(errors)
+    if errors.get("R^2", 0.0) > LEAST_R2:
+        ends = _answers(args, data, names, Y) or ends
+    if not ends or errors.get("R^2", 0.0) > _LITTLE:
+        command = "\n\n  rkhs " in "".join(ends)  # one is enough, and rows that it leaves out do not advise a logarithm
+        ends += [
+            text for text in _ends(args, model, Y[found.fitted], names, found) if not command or "--log10" not in text
+        ]
+    return ends
 
 
 def _answers(args: argparse.Namespace, data: Dataset, names: list[str], Y: np.ndarray) -> list[str]:

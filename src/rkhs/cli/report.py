@@ -36,7 +36,14 @@ from rkhs.cli.options import (
 from rkhs.cli.outputs import Outputs, after_writing, of_class, read_model_file, write_model
 from rkhs.cli.robust import fit_items, plan_robust
 from rkhs.cli.summaries import print_result, reading_notes
-from rkhs.cli.targets import read_column_of, read_with_values, target_name, values_of_column, without_columns
+from rkhs.cli.targets import (
+    read_column_of,
+    read_with_values,
+    target_name,
+    values_of_column,
+    warn_of_several_quantities,
+    without_columns,
+)
 from rkhs.data import Dataset
 
 EXAMPLES = """\
@@ -112,6 +119,8 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None, 
     args = changed(args, input=args.model)
     reading = args if args.predict is None else without_columns(args, args.predict)
     data, target = read_with_values(args, args.predict, "--predict")
+    if target is not None and target.dtype.kind == "f":
+        warn_of_several_quantities(args, data, target)
     estimator = build_estimator(changed(args, estimator=_estimator(args)), data)
     if not args.json:
         print_kernel(args, estimator, data)

@@ -6,9 +6,10 @@ import argparse
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,8 +21,9 @@ from rkhs.data.dataset import (
     LEFT_OUT as LEFT_OUT,
     Dataset,
     keep_rows as keep_rows,
+    listed,
 )
-from rkhs.data.known_columns import short_names
+from rkhs.data.known_columns import read_column, short_names
 from rkhs.data.text import Doubtful
 
 T = TypeVar("T")
@@ -140,4 +142,24 @@ def without_rows(data: Dataset, text: str) -> Dataset:
     if kept.sum() < 2:
         out = data.n_samples - int(kept.sum())
         raise InputError(f"--leave-out must leave two rows at least; got {out} of {data.n_samples} rows; name fewer")
+    return keep_rows(data, kept, LEFT_OUT)
+
+
+def selected_rows(args: argparse.Namespace, data: Dataset, path: str, options: dict[str, Any]) -> Dataset:
+    """The rows of ``--only`` without those of ``--leave-out``."""
+    if getattr(args, "only", None) is not None:
+        data = _only_rows(data, args.only, path, options)
+    out = getattr(args, "leave_out", None)
+    return data if out is None or out == APART else without_rows(data, out)
+
+
+def _only_rows(data: Dataset, text: str, path: str, options: dict[str, Any]) -> Dataset:
+    """The rows of a file whose column holds a text, ``COLUMN=VALUE``; the others are skipped."""
+    name, _, wanted = text.partition("=")
+    column = read_column(path, name, argument="--only", **options)
+    cells = [*map(str, np.delete(column, [bad.row - 1 for bad in data.skipped]).tolist())]
+    kept = np.array([cell == wanted for cell in cells])
+    if kept.sum() < 2:
+        most = listed([quote(cell) for cell, _ in Counter(cells).most_common(_BELOW)])
+        raise InputError(f"--only {text} must keep two rows at least; got {kept.sum()}; the column holds {most}")
     return keep_rows(data, kept, LEFT_OUT)

@@ -23,7 +23,6 @@ from rkhs.cli.rows import (
     short_labels as short_labels,
     warn_of_totals as warn_of_totals,
     with_progress as with_progress,
-    without_rows as without_rows,
 )
 from rkhs.cli.windows import (
     spread_floors as spread_floors,

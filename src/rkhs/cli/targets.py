@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -25,7 +27,7 @@ from rkhs.cli.inputs import (
     with_words_as_gaps,
 )
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import advised, as_command as as_command, changed, mended, with_advice
+from rkhs.cli.options import advised, as_command as as_command, changed, mended as mended, with_advice
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, listed, names_like, titles_of as titles_of_data
@@ -38,8 +40,10 @@ from rkhs.data.known_columns import (
     read_numbers,
 )
 from rkhs.data.tables import typed
-from rkhs.data.text import MIXED, FewWords, Mendable, MixedCells, Note, are_amounts, is_id_name
+from rkhs.data.text import MIXED, Doubtful, FewWords, Mendable, MixedCells, Note, are_amounts, is_id_name
 
+_QUANTITY = re.compile(r"(?i)(?:^|[\W_])(?:type|test|assay|unit|parameter|property|endpoint|analyte|variable)s?$")
+_ROWS_OF_A_KIND, _OTHER_SIZE = 10, 10.0  # of one quantity of several in a column; ratio of what nine in ten are below
 MOST_NAMED = 10  # rows in a line
 _KINDS_WITH_CLASSES = ("series", "graphs")
 
@@ -254,7 +258,7 @@ def _column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarr
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
     """A column of ``--labels``, aligned with the rows of the input by their names, or by order where it has none."""
     with quiet():  # the input is read for itself too
-        data = read_input(changed(args, leave_out=None), args.input)
+        data = read_input(changed(args, leave_out=None, only=None), args.input)
     if not data.namings:
         return _labels_in_order(args, name, flag, data.n_samples + len(data.skipped))
     try:
@@ -289,7 +293,7 @@ def _of_labels(args: argparse.Namespace, data: Dataset, error: InputError) -> st
     """The error of reading labels; options that it names are for the items too, and must not change these."""
     options, message = getattr(error, "options", {}), str(error)
     with quiet(), suppress(ValueError):
-        other = read_input(changed(args, leave_out=None, **options), args.input)
+        other = read_input(changed(args, leave_out=None, only=None, **options), args.input)
         if not options or (other.namings == data.namings and np.array_equal(other.X, data.X)):
             return message
     setattr(error, "options", {})  # noqa: B010
@@ -305,7 +309,7 @@ def item_classes(args: argparse.Namespace) -> np.ndarray | None:
         or (args.kind not in _KINDS_WITH_CLASSES and has_columns(args.input))
     ):
         return None
-    return read_input(changed(args, leave_out=None), args.input).classes
+    return read_input(changed(args, leave_out=None, only=None), args.input).classes
 
 
 def column_as_texts(args: argparse.Namespace, name: str) -> list[str] | None:
@@ -358,6 +362,29 @@ def values_of_column(args: argparse.Namespace, name: str | int, flag: str, data:
     """A column of the input for the rows that were read; missing texts are empty."""
     values = np.delete(read_column_of(args, name, flag), [bad.row - 1 for bad in data.skipped])
     return np.array(["" if cell is None else cell for cell in values.tolist()]) if values.dtype == object else values
+
+
+def warn_of_several_quantities(args: argparse.Namespace, data: Dataset, values: np.ndarray) -> None:
+    """Warn of a column such as the type of a result that tells targets of other sizes apart; name the rows of one."""
+    other = args.labels or getattr(args, "targets", None) or any((args.gram, args.transpose, args.window))
+    for title in [] if other or not is_table(args.input) else filter(_QUANTITY.search, titles_of(args, args.input)):
+        sizes = _sizes_by_kind(args, title, data, values)
+        if len(sizes) > 1 and max(sizes.values()) > _OTHER_SIZE * min(sizes.values()) > 0.0:
+            first, found = next(iter(sizes)), [f"{quote(kind)} {size:.3g}" for kind, size in sizes.items()]
+            what = f"{data.source}: column {quote(title)} has {len(sizes)} values whose {args.predict} differ in size"
+            what = f"{what} (nine in ten are below: {listed(found)}); if they are several quantities, predict one"
+            warn(Doubtful(what, f"reads the rows of {first}", only=f"{title}={first}"))
+            return
+
+
+def _sizes_by_kind(args: argparse.Namespace, title: str, data: Dataset, values: np.ndarray) -> dict[str, float]:
+    """What nine in ten of the targets are below, in size, for each frequent text of a column; the first has most."""
+    with suppress(InputError), quiet():
+        kinds = values_of_column(args, title, "--groups", data).astype(object)
+        counts = Counter(kind for kind in kinds[np.isfinite(values)].tolist() if isinstance(kind, str) and kind)
+        often = [kind for kind, count in counts.most_common() if count >= _ROWS_OF_A_KIND]
+        return {kind: float(np.nanquantile(np.abs(values[kinds == kind]), 0.9)) for kind in often}
+    return {}
 
 
 def with_groups(args: argparse.Namespace) -> argparse.Namespace:

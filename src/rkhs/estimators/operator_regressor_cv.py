@@ -23,7 +23,7 @@ from rkhs.estimators.regression.grid import MachineGrid
 from rkhs.estimators.regression.options import MachineOptions, read_operator_kernel
 from rkhs.estimators.regression.terms import term_grams
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive, as_loss
-from rkhs.selection.loss_scale import copies, merged_copies, warn_of_repeats
+from rkhs.selection.loss_scale import copies as copies, merged_copies, warn_of_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -73,10 +73,9 @@ class OperatorKernelRegressorCV(VectorRegressor):
         as it is.
     cv : "auto", "items", int, splitter or iterable, default="auto"
         ``"auto"``: every row, with its copies, is left out in turn, in closed form, with the squared loss, one kernel,
-        targets without gaps, and an operator that is None or a matrix; else 5. Copies are equal items of equal
-        targets. ``"items"`` leaves out all rows of an item, such as the measurements of a molecule, whatever their
-        targets, as ``fit(groups=)`` does: for errors and sets of new items. A number means that many folds of shuffled
-        rows. Others as in scikit-learn.
+        targets without gaps, and an operator that is None or a matrix; else 5. ``"items"`` leaves out all rows of
+        an item, such as the measurements of a molecule, where copies have equal targets. A number means that many folds
+        of shuffled rows, others as in scikit-learn.
     random_state : int, RandomState or None, default=0
         Seed of the shuffling.
     criterion : {"auto", "squared", "norm"}, default="auto"

@@ -25,14 +25,13 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_folds, check_number
-from rkhs._core.copies import copies
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, warn
 from rkhs._core.threads import within_limit
 from rkhs.estimators.given_matrices import has_views
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
-from rkhs.estimators.operator_regressor_cv import FOLDS, OperatorKernelRegressorCV
+from rkhs.estimators.operator_regressor_cv import FOLDS, OperatorKernelRegressorCV, copies
 from rkhs.estimators.options.combinations import check_combination
 from rkhs.kernels import Kernel, MixedTable
 from rkhs.selection.trimmed import CORE, HARM, trimmed_fit

@@ -35,14 +35,18 @@ def answer_in_columns(cells: np.ndarray, names: Sequence[str], y: np.ndarray, ta
     return what * bool(columns), dropped
 
 
-def _formulas(X: np.ndarray, names: list[str], y: np.ndarray) -> Iterator[tuple[str, list[str]]]:
-    """Formulas of one column or two that give y, with their columns."""
+def _in_order(X: np.ndarray, names: list[str], y: np.ndarray) -> list[str]:
+    """Columns whose known numbers rise, or fall, with y."""
     from scipy.stats import spearmanr
 
     known = np.isfinite(X)
     varied = [j for j in range(len(names)) if np.ptp(X[known[:, j], j]) > 0.0]
-    orders = {names[j]: abs(spearmanr(X[known[:, j], j], y[known[:, j]])[0]) for j in varied}
-    if alike := [name for name, order in orders.items() if order > _SAME_ORDER]:
+    return [names[j] for j in varied if abs(spearmanr(X[known[:, j], j], y[known[:, j]])[0]) > _SAME_ORDER]
+
+
+def _formulas(X: np.ndarray, names: list[str], y: np.ndarray) -> Iterator[tuple[str, list[str]]]:
+    """Formulas of one column or two that give y, with their columns."""
+    if alike := _in_order(X, names, y):
         yield f"{' and '.join(alike)} {'has' if len(alike) == 1 else 'have'} the order of", alike
     logs, log_y = (np.log(np.where(part > 0.0, part, np.nan)) for part in (X, y))
     for i, j in combinations(range(len(names)), 2):

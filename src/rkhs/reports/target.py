@@ -89,13 +89,7 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
         sentences += _answers(items, rows, true, name)
     columns, chance = _permutation_importances(machine, items, X, Y, left_out)
     chosen = ", with settings that were chosen without it" if nested else ""
-    together = "copies of a row were left out with it"
-    if machine.groups_ is not None:
-        n = len(np.unique(machine.groups_))
-        together = f"all rows of one item were left out together: {n} different items, {len(rows) - n} rows repeat one"
-    elif not repeats_items(items.kind, items.numbers):
-        together += ", and rows of equal cells with another value were not"
-    how = f"Each of {len(rows)} rows was predicted from the others{chosen}; {together}."
+    how = f"Each of {len(rows)} rows was predicted from the others{chosen}; {_together(machine, items)}."
     return Prediction(
         name=name,
         sentences=[*sentences, how],
@@ -108,6 +102,16 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
         chance=chance,
         atoms=_atom_contributions(machine, items, rows, left_out[:, -1]),
     )
+
+
+def _together(machine: Any, items: Items) -> str:
+    """Which rows were left out together."""
+    if machine.groups_ is not None:
+        n = len(np.unique(machine.groups_))
+        more = len(machine.groups_) - n
+        return f"all rows of one item were left out together: {n} different items, {more} rows repeat one"
+    others = "" if repeats_items(items.kind, items.numbers) else ", and rows of equal cells with another value were not"
+    return f"copies of a row were left out with it{others}"
 
 
 def _answers(items: Items, rows: np.ndarray, true: np.ndarray, name: str) -> list[str]:
