@@ -33,9 +33,9 @@ from rkhs.cli.options import (
     reading_options as reading_options,
     united,
 )
-from rkhs.cli.rows import selected_rows
 from rkhs.cli.shapes import (
     reshaped,
+    selected_rows,
     spread_floors as spread_floors,
     warn_of_totals,
     whole,
@@ -207,16 +207,16 @@ def _report_skipped(args: argparse.Namespace, data: Dataset) -> Dataset:
             f"{data.source}: {data.filled} empty cells of curves are filled by straight lines between their neighbours"
         )
     warn_of_totals(args, data)
-    lost = [bad.row for bad in data.skipped if bad.reason == NOTHING_KNOWN]
-    if lost:
-        rows = f"row{'' if len(lost) == 1 else 's'} {listed(lost, 10)}"
-        what = (
-            f"{len(lost)} with an empty cell in place of a text" if data.kind in OBJECTS else "because no cell is known"
-        )
-        warn(f"{data.source}: left out, {what}: {rows}")
-    for reason in dict.fromkeys(bad.reason for bad in data.skipped if bad.row not in lost):
-        warn(f"{data.source}: {_left_out([bad for bad in data.skipped if bad.reason == reason])}")
+    for reason in dict.fromkeys(bad.reason for bad in data.skipped):
+        bad = [one for one in data.skipped if one.reason == reason]
+        warn(f"{data.source}: {_unknown(data, bad) if reason == NOTHING_KNOWN else _left_out(bad)}")
     return data
+
+
+def _unknown(data: Dataset, bad: list[SkippedRow]) -> str:
+    """How many rows without a known cell are left out."""
+    what = f"{len(bad)} with an empty cell in place of a text" if data.kind in OBJECTS else "because no cell is known"
+    return f"left out, {what}: row{'' if len(bad) == 1 else 's'} {listed([one.row for one in bad], 10)}"
 
 
 def _left_out(bad: list[SkippedRow]) -> str:

@@ -252,12 +252,11 @@ def _advice(
     ends = (ends or decisive_notes(found.residuals, row_labels(data), robustly(args, data)) * plain) + _little(errors)
     if errors.get("R^2", 0.0) > LEAST_R2:
         ends = _answers(args, data, names, Y) or ends
-    if not ends or errors.get("R^2", 0.0) > _LITTLE:
-        command = "\n\n  rkhs " in "".join(ends)  # one is enough, and rows that it leaves out do not advise a logarithm
-        ends += [
-            text for text in _ends(args, model, Y[found.fitted], names, found) if not command or "--log10" not in text
-        ]
-    return ends
+    if ends and errors.get("R^2", 0.0) <= _LITTLE:
+        return ends
+    more = _ends(args, model, Y[found.fitted], names, found)
+    command = "\n\n  rkhs " in "".join(ends)  # one is enough, and rows that it leaves out do not advise a logarithm
+    return ends + [text for text in more if not command or "--log10" not in text]
 
 
 def _answers(args: argparse.Namespace, data: Dataset, names: list[str], Y: np.ndarray) -> list[str]:

@@ -6,14 +6,13 @@ import argparse
 import re
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from rkhs._core.errors import InputError, quote, warn
+from rkhs._core.errors import quote, warn
 from rkhs.cli.frames import pandas_call as pandas_call, written as written
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers
@@ -21,9 +20,8 @@ from rkhs.data.dataset import (
     LEFT_OUT as LEFT_OUT,
     Dataset,
     keep_rows as keep_rows,
-    listed,
 )
-from rkhs.data.known_columns import read_column, short_names
+from rkhs.data.known_columns import short_names
 from rkhs.data.text import Doubtful
 
 T = TypeVar("T")
@@ -126,40 +124,3 @@ def with_progress(parts: Iterable[T], done: Callable[[T], int], n: int | None = 
             show(f"{count}{of} rows", time.perf_counter() - started, 0.0 if n is None else count / n)
     if quote:
         hide()
-
-
-def without_rows(data: Dataset, text: str) -> Dataset:
-    """A file without some of its rows, which are skipped as rows that cannot be read are."""
-    numbers = data.row_numbers
-    places = {name: i for i, name in reversed(list(enumerate(data.row_names or map(str, numbers))))}
-    wanted = [part.strip() for part in text.split(",")]
-    for part in wanted:
-        if part not in places:
-            known = "names of rows" if data.row_names else f"row numbers from 1 to {numbers[-1]}"
-            more = f", or {APART} with --robust" if part == APART else ""
-            raise InputError(f"--leave-out must be {known}, separated by commas{more}; got {quote(part)}")
-    kept = np.isin(np.arange(data.n_samples), [places[part] for part in wanted], invert=True)
-    if kept.sum() < 2:
-        out = data.n_samples - int(kept.sum())
-        raise InputError(f"--leave-out must leave two rows at least; got {out} of {data.n_samples} rows; name fewer")
-    return keep_rows(data, kept, LEFT_OUT)
-
-
-def selected_rows(args: argparse.Namespace, data: Dataset, path: str, options: dict[str, Any]) -> Dataset:
-    """The rows of ``--only`` without those of ``--leave-out``."""
-    if getattr(args, "only", None) is not None:
-        data = _only_rows(data, args.only, path, options)
-    out = getattr(args, "leave_out", None)
-    return data if out is None or out == APART else without_rows(data, out)
-
-
-def _only_rows(data: Dataset, text: str, path: str, options: dict[str, Any]) -> Dataset:
-    """The rows of a file whose column holds a text, ``COLUMN=VALUE``; the others are skipped."""
-    name, _, wanted = text.partition("=")
-    column = read_column(path, name, argument="--only", **options)
-    cells = [*map(str, np.delete(column, [bad.row - 1 for bad in data.skipped]).tolist())]
-    kept = np.array([cell == wanted for cell in cells])
-    if kept.sum() < 2:
-        most = listed([quote(cell) for cell, _ in Counter(cells).most_common(_BELOW)])
-        raise InputError(f"--only {text} must keep two rows at least; got {kept.sum()}; the column holds {most}")
-    return keep_rows(data, kept, LEFT_OUT)

@@ -1,4 +1,4 @@
-"""Items that are no rows of a file: its columns, pairs of these, or windows of its rows."""
+"""Items that are not all rows of a file: some of these, its columns, pairs of columns, or windows of rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from rkhs.cli.windows import (
 )
 from rkhs.data.columns import as_numbers, unlike_columns
 from rkhs.data.curves import on_one_axis
-from rkhs.data.dataset import Dataset, column_label, is_table, listed
+from rkhs.data.dataset import LEFT_OUT, Dataset, column_label, is_table, keep_rows, listed
+from rkhs.data.known_columns import read_column
 from rkhs.data.series_files import AXES_NOTE
 from rkhs.data.text import Doubtful, Mendable, Note
 
@@ -234,3 +235,40 @@ def _columns_of_texts(data: Dataset, names: Sequence[str], X: np.ndarray) -> lis
         for name, some, cells in zip(names, known, data.X.T.tolist(), strict=True)
         if name in data.dates or not some or any(isinstance(cell, str) for cell in cells)
     ]
+
+
+def without_rows(data: Dataset, text: str) -> Dataset:
+    """A file without some of its rows, which are skipped as rows that cannot be read are."""
+    numbers = data.row_numbers
+    places = {name: i for i, name in reversed(list(enumerate(data.row_names or map(str, numbers))))}
+    wanted = [part.strip() for part in text.split(",")]
+    for part in wanted:
+        if part not in places:
+            known = "names of rows" if data.row_names else f"row numbers from 1 to {numbers[-1]}"
+            more = f", or {APART} with --robust" if part == APART else ""
+            raise InputError(f"--leave-out must be {known}, separated by commas{more}; got {quote(part)}")
+    kept = np.isin(np.arange(data.n_samples), [places[part] for part in wanted], invert=True)
+    if kept.sum() < 2:
+        out = data.n_samples - int(kept.sum())
+        raise InputError(f"--leave-out must leave two rows at least; got {out} of {data.n_samples} rows; name fewer")
+    return keep_rows(data, kept, LEFT_OUT)
+
+
+def selected_rows(args: argparse.Namespace, data: Dataset, path: str, options: dict[str, Any]) -> Dataset:
+    """The rows of ``--only`` without those of ``--leave-out``."""
+    if getattr(args, "only", None) is not None:
+        data = _only_rows(data, args.only, path, options)
+    out = getattr(args, "leave_out", None)
+    return data if out is None or out == APART else without_rows(data, out)
+
+
+def _only_rows(data: Dataset, text: str, path: str, options: dict[str, Any]) -> Dataset:
+    """The rows of a file whose column holds a text, ``COLUMN=VALUE``; the others are skipped."""
+    name, _, wanted = text.partition("=")
+    column = read_column(path, name, argument="--only", **options)
+    cells = [*map(str, np.delete(column, [bad.row - 1 for bad in data.skipped]).tolist())]
+    kept = np.array([cell == wanted for cell in cells])
+    if kept.sum() < 2:
+        most = listed([quote(cell) for cell, _ in Counter(cells).most_common(3)])
+        raise InputError(f"--only {text} must keep two rows at least; got {kept.sum()}; the column holds {most}")
+    return keep_rows(data, kept, LEFT_OUT)

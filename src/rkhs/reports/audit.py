@@ -74,8 +74,13 @@ def _columns(items: Items, scaled: bool) -> Iterator[str]:
         yield from alike_spellings(name, [*filter(lambda cell: isinstance(cell, str), column.tolist())])
     if items.kind == "vectors":  # MixedTable divides each column by its spread
         yield from () if scaled else _scales(cells, names)
-        note = samples_remark(cells, items.names, names) if items.named else ""
-        yield from [f"{note[:1].upper()}{note[1:]}."][: len(note)]
+        yield from _samples(items, cells, names)
+
+
+def _samples(items: Items, cells: np.ndarray, names: Sequence[str]) -> Iterator[str]:
+    """A sentence on columns that look like samples, if rows have names."""
+    if items.named and (note := samples_remark(cells, items.names, names)):
+        yield f"{note[0].upper()}{note[1:]}."
 
 
 def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:

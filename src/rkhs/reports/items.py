@@ -86,10 +86,7 @@ def read_items(
     if getattr(items, "ndim", 0) == 3 and not hasattr(items, "data_matrix"):
         raise InputError("X must be one matrix; got several Gram matrices. Report their sum, or one of them")
     index, titles = (items.index, items.columns) if hasattr(items, "iloc") else (None, None)
-    if index is not None and index.dtype.kind in "iu":
-        index = None  # numbers of rows, not names
-    known = getattr(data, "row_names", None)
-    labels = _texts(_first(names, known and short_names(known), index), n, "names") or ("",) * n
+    labels = _texts(_first(names, _short(data), _texts_of(index)), n, "names") or ("",) * n
     structures = _texts(_first(smiles, getattr(data, "smiles", None)), n, "smiles")
     kind = _kind(items, domain, structures) if data is None else data.kind
     numbers = _numbers(items, kind)
@@ -109,6 +106,16 @@ def read_items(
         dates=getattr(data, "dates", ()),
         filled=getattr(data, "filled", 0),
     )
+
+
+def _short(data: Dataset | None) -> tuple[str, ...] | None:
+    """Names of the rows of a file without what all have in common."""
+    return short_names(data.row_names) if data is not None and data.row_names else None
+
+
+def _texts_of(index: Any) -> Any:
+    """The index of a frame; None for one of numbers of rows, which are no names."""
+    return None if index is None or index.dtype.kind in "iu" else index
 
 
 def _different(labels: Sequence[str], numbers: Sequence[int]) -> tuple[str, ...]:
