@@ -36,7 +36,6 @@ from rkhs.cli.options import (
 from rkhs.cli.shapes import (
     reshaped,
     selected_rows,
-    spread_floors as spread_floors,
     warn_of_totals,
     whole,
     with_progress,
