@@ -10,6 +10,9 @@ from scipy.sparse import csr_array, load_npz, save_npz
 from scipy.spatial.distance import squareform
 
 import rkhs
+from rkhs.cli.main import whole_parser
+from rkhs.cli.targets import read_column_of
+from rkhs.data import read_table
 from rkhs.errors import InputError
 from tests.cli.commands import Run, printed, table
 
@@ -47,6 +50,22 @@ def test_distances_are_told_from_kernel_values(run: Run) -> None:
     assert run("fit", "d.npy", "--gram", "-o", "m.rkhs")[0] == 0
     np.save("k.npy", np.exp(-new / np.median(D)))
     assert "X must hold distances with the items of the fit" in run("transform", "m.rkhs", "k.npy", "-o", "z.csv")[1]
+
+
+def test_texts_next_to_a_matrix_of_a_npz_file_name_its_rows_and_columns(run: Run) -> None:
+    """The only square matrix is printed with --key; names that are stored as Python objects are refused."""
+    names, turned = np.array([f"i{j}" for j in range(10)]), [*range(9, -1, -1)]
+    np.savez("e.npz", D=D[:10, :10], names=names, new=D[10:, turned[::-1]], of_new=np.array(["a", "b"]))
+    table("y.csv", ["name,y", *(f"i{j},{'uv'[j % 2]}" for j in turned)])
+    words = ("fit", "e.npz", "--gram", "--labels", "y.csv", "--predict", "y", "-o", "m.rkhs")
+    said = run(*words)[1]
+    assert printed(said) == [*words, "--key", "D"]
+    data = read_table("e.npz", key="new", gram="cross")
+    assert (data.row_names, data.column_names) == (("a", "b"), tuple(names))
+    options = whole_parser().parse_args([*words, "--key", "D"])
+    assert read_column_of(options, "y", "--predict").tolist() == [*"uvuvuvuvuv"]
+    np.savez("e.npz", D=D[:10, :10], names=names.astype(object))
+    assert "array 'names' may name the rows" in run(*words)[1]
 
 
 def test_a_sparse_gram_matrix_is_one_matrix(run: Run) -> None:
