@@ -1,5 +1,6 @@
 """Commands for matrices of distances, columns without names, and names that are typed with marks around them."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,23 @@ def test_distances_are_told_from_kernel_values(run: Run) -> None:
     assert run("fit", "d.npy", "--gram", "-o", "m.rkhs")[0] == 0
     np.save("k.npy", np.exp(-new / np.median(D)))
     assert "X must hold distances with the items of the fit" in run("transform", "m.rkhs", "k.npy", "-o", "z.csv")[1]
+
+
+def test_rows_that_are_no_distances_of_the_fit_have_a_warning(run: Run) -> None:
+    """Distances in other units, and kernel values of distances; those of new and of the same points have none."""
+    X = np.random.default_rng(1).uniform(size=(50, 5))
+    E = 1.2 * np.sqrt(((X[:, None] - X) ** 2).mean(axis=2))
+    np.save("d.npy", E[:40, :40])
+    assert run("fit", "d.npy", "--gram", "--estimator", "kernel-pca", "--n-components", "2", "-o", "m.rkhs")[0] == 0
+    model = rkhs.load("m.rkhs")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for good in (E[40:, :40], E[:40, :40], E[40:41, :40]):
+            model.transform(good)
+    with pytest.warns(UserWarning, match="farther from all of them than they are from each other"):
+        model.transform(30.0 * E[40:, :40])
+    with pytest.warns(UserWarning, match="which look like kernel values"):
+        model.transform(np.exp(-E[40:, :40] / model.reader_.distance_scale))
 
 
 def test_texts_next_to_a_matrix_of_a_npz_file_name_its_rows_and_columns(run: Run) -> None:
