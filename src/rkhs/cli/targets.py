@@ -26,6 +26,7 @@ from rkhs.cli.inputs import (
     titles_of,
     with_words_as_gaps,
 )
+from rkhs.cli.kernel_values import refuse_hidden_names
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import advised, as_command as as_command, changed, mended as mended, with_advice
 from rkhs.data import Dataset, read_mixed
@@ -285,6 +286,8 @@ def _labels_in_order(args: argparse.Namespace, name: str | int, flag: str, n: in
             f"{args.labels}: expected a row for each of the {n} rows of {args.input}, which have no names to find them "
             f"by; got {len(values)}; write as many, or name the rows with --index-column COLUMN"
         )
+    if args.gram:
+        refuse_hidden_names(args.input, n)
     warn(Note(f"{args.input} has no names of rows: those of {args.labels} belong to its rows in the order of the file"))
     return values
 

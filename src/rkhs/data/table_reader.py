@@ -14,7 +14,7 @@ import numpy as np
 from rkhs._core.checks import check_choice, check_count, check_list
 from rkhs._core.errors import InputError, optional, quote
 from rkhs._core.files import UNREADABLE, as_path, check_readable, old_headers
-from rkhs.data.arrays import read_array
+from rkhs.data.arrays import named_by_arrays, read_array
 from rkhs.data.dataset import Dataset, RowNames, as_gram, as_numbers, check_unique_names, existing_path, locate
 from rkhs.data.fasta import read_fasta
 from rkhs.data.formats import (
@@ -193,7 +193,9 @@ def read_parts(file: Path, extension: str, options: Options, rows: int | None = 
         yield from molecules(_smiles(file, extension, options, rows), source, options.fingerprint_options)
     elif extension in (".npy", ".npz"):
         X = read_array(file, options.key, options.columns, options.drop_columns, square=options.gram is True)
-        yield as_gram(Dataset(X, "vectors", None, None, source), options.gram)
+        data = Dataset(X, "vectors", None, None, source)
+        chosen = options.columns or options.drop_columns or extension == ".npy"
+        yield as_gram(named_by_arrays(data, file, options.gram) if options.gram and not chosen else data, options.gram)
     elif rows is not None or not is_text_table(file):
         yield from _numbers(file, options, rows)
     else:
