@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import html
+import re
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 import rkhs.plots
+from rkhs.cli.columns import column_notes
+from rkhs.data import Dataset, read_mixed, read_table
 from tests.cli.commands import printed, table
 
 
@@ -110,3 +115,67 @@ def test_a_map_of_days_is_no_strip(run, monkeypatch: pytest.MonkeyPatch) -> None
     assert display.far
     width, height = np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())
     assert 0.45 < height / width < 2.2
+
+
+def test_rules_and_repeated_names_of_a_printed_list_are_no_rows(run) -> None:
+    """A name of a column was a class; a rule was a row of another width."""
+    rule, names = "-" * 30, "| x | y |kind|"
+    pages = [
+        [rule, names, rule, *(f"| {i * i % 7 + page},5|{i % 3},5|{'ab'[i % 2]}|" for i in range(12))]
+        for page in range(3)
+    ]
+    table("a.txt", ["List of 1 May", "", *chain(*pages), rule])
+    status, err, said = run("fit", "a.txt", "--predict", "kind", "--kernel", "rbf", "-o", "m.rkhs")
+    assert status == 0, err
+    assert "lines that hold only a rule of dashes left out: 7" in said
+    assert "rows that repeat the names of the columns left out: 2" in said
+    data = read_mixed("a.txt")
+    assert [*map(len, (data.X, {*data.X[:, -1]}))] == [36, 2]
+
+
+@pytest.mark.parametrize("titles", [[], ["Printed on 1 May", ""]])
+def test_names_that_stand_again_without_rules(titles: list[str], tmp_path: Path) -> None:
+    """The first row of names is one; a row of numbers that repeats is an item measured again."""
+    page = ["x;y", "1;2", "1;2", "3;4"]
+    table(str(tmp_path / "a.txt"), [*titles, *page, *page])
+    np.testing.assert_array_equal(read_table(tmp_path / "a.txt").X, [[1, 2], [1, 2], [3, 4]] * 2)
+
+
+def test_a_model_of_columns_keeps_the_rows_above_its_file(run) -> None:
+    """A new file of spectra in columns has other names of these."""
+    above = [*map("made by\t{}".format, range(5)), "Unit" + "\tAU" * 12, "***"]
+    for name in "ab":
+        rows = ["\t".join([f"{850 + i},5", *(f"{i * (j + 3) % 11},25" for j in range(12))]) for i in range(8)]
+        table(f"{name}.txt", [*above, "\t".join(["X_Value", *(f"{name}{j}" for j in range(12))]), *rows])
+    assert run("fit", "a.txt", "--skip-rows", "7", "--transpose", "--n-components", "2", "-o", "m.rkhs")[0] == 0
+    status, said, _ = run("transform", "m.rkhs", "b.txt", "-o", "b.csv")
+    assert status == 0, said
+
+
+@pytest.mark.parametrize("columns", [["load"], ["load", "heat"]])
+def test_windows_name_columns_of_the_file_to_leave_out(columns: list[str]) -> None:
+    """The command left a column out that the file does not have."""
+    names = tuple(f"{name}+{t}" for name in columns for t in range(14))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1)) + rng.normal(size=(60, len(names))) / 4
+    X[:, 13] *= 9.0
+    said = "\n".join(column_notes(Dataset(X, "vectors", None, names, "a.csv")))
+    assert "load+13 holds" in said
+    assert said.endswith("--drop-columns load leaves it out") == (len(columns) > 1)
+    assert said.count("--drop-columns") == len(columns) - 1
+
+
+def test_the_line_that_writes_logarithms_takes_words_for_gaps(run) -> None:
+    """Columns with a word were texts to pandas, and kept as they were."""
+    sizes = np.exp2(np.random.default_rng(0).normal(size=(60, 8)) * 3 + 12).round(4)
+    rows = [
+        [f"p{i}", *("Filtered" if (i + j) % 7 == 0 else f"{sizes[i, j]:.4f}".replace(".", ",") for j in range(8))]
+        for i in range(60)
+    ]
+    table("a.tsv", ["\t".join(row) for row in [["protein", *(f"S{j}" for j in range(8))], *rows]])
+    _, said, _ = run("novelty", "a.tsv", "--transpose", "-o", "n.csv")
+    line = re.search(r'python -c "(.*)"', said)
+    assert line is not None, said
+    exec(line[1])
+    logs = pandas.read_csv("a_log.csv", index_col=0)
+    np.testing.assert_allclose(logs, np.where(np.add.outer(range(60), range(8)) % 7, np.log2(sizes), np.nan))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import compress, permutations
 from typing import Any
@@ -209,12 +209,19 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     """Sentences of a table, and the flag that leaves its harmful columns out."""
     texts = (row_copies(data.X), *(remark.text for remark in remarks))
     notes = [f"note: {text}" for text in texts if text not in ("", COUNTS)]  # counts were noted before the fit
-    names = dict.fromkeys(name for remark in remarks for name in remark.leave_out)
+    names = _of_file([name for remark in remarks for name in remark.leave_out], titles_of(data))
     notes += _index_note(data, names)
     if names and data.column_title is None:  # rows of the file are no columns to leave out
         written = shlex.quote(quoted_cells(names if data.column_names else [name[7:] for name in names]))
         notes.append(f"note: --drop-columns {written} leaves {('them', 'it')[len(names) == 1]} out")
     return notes
+
+
+def _of_file(names: list[str], titles: Sequence[str]) -> dict[str, None]:
+    """The columns of a file that names are those of, perhaps in windows; none where that is all that is cut."""
+    cut = {title.removesuffix("+0") for title in titles if title.endswith("+0")}
+    found = dict.fromkeys(name.rpartition("+")[0] if cut else name for name in names)
+    return found if not cut or {*found} < cut else {}
 
 
 def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:

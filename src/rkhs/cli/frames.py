@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from itertools import islice
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +18,43 @@ from rkhs.data.headers import Row
 from rkhs.data.layout import Layout
 from rkhs.data.table_reader import Options, column_titles, find_layout
 
+_OF_PANDAS = {"", "NA", "NaN", "nan", "N/A", "n/a", "NULL", "null", "None"}  # gaps in any case
 
-def pandas_call(source: str, args: argparse.Namespace) -> str:
-    """The call that reads a table: without rows above and below it, with the names that the command reads."""
+
+def pandas_call(source: str, args: argparse.Namespace, numbers: Collection[int] = ()) -> str:
+    """The call that reads a table as the command does: its names, no rows around it, some columns as numbers."""
     extension = extension_of(source)
     if not is_text_table(source):
         return f"pandas.read_{extension[1:]}({source!r})"
     layout = find_layout(Path(source), Options(**reading_options(args)))
+    first = next(layout.rows())[0]
     with layout.lines() as handle:
-        above = [*islice(layout.split(handle), layout.skip)]
+        above = [*takewhile(lambda row: row[0] < first, replace(layout, printed=frozenset()).split(handle))]
+    with layout.lines() as handle:
+        below = [i for i, line in enumerate(handle) if i >= first and line.strip() in layout.printed]
     if sheet := extension == ".xlsx":
         above = [(number, cells) for number, (_, cells) in enumerate(above, 1)]
     at, cells = _row_of_names(layout, above)
     options: dict[str, Any] = {"sheet_name": layout.sheet} if sheet else _of_text(layout)
     options |= {
-        "skiprows": _skipped(above, at),
+        "skiprows": _skipped(above, at, below),
         "skipfooter": len(layout.foot),
         "thousands": layout.thousands,
-        "na_values": sorted(layout.missing),
+        "na_values": sorted(layout.missing | _words(layout, numbers)),
     }
     arguments = "".join(f", {name}={value!r}" for name, value in options.items() if value)
     return f"pandas.read_{'excel' if sheet else 'csv'}({source!r}{arguments}{_index(layout, cells)})"
 
 
-def _skipped(above: list[tuple[int, Row]], at: int) -> int | list[int]:
+def _words(layout: Layout, numbers: Collection[int]) -> set[str]:
+    """Texts in columns of numbers, which are read as gaps; some of them pandas knows."""
+    cells = {row[j].strip() for _, row in layout.rows() for j in numbers if j < len(row)} if numbers else ()
+    return {cell for cell in cells if not re.search(r"\d", cell)} - _OF_PANDAS
+
+
+def _skipped(above: list[tuple[int, Row]], at: int, below: list[int]) -> int | list[int]:
     """How many lines stand above the names, or which ones, from 0, where some stand below them."""
-    lines = [line for line, _ in above[-1:] for line in range(line) if line != at - 1]
+    lines = [line for line, _ in above[-1:] for line in range(line) if line != at - 1] + below
     return len(lines) if lines == [*range(len(lines))] else lines
 
 
@@ -71,9 +85,9 @@ def _index(layout: Layout, cells: Row) -> str:
 def written(data: Dataset, args: argparse.Namespace, log: str) -> str:
     """The command of Python that writes logarithms of the columns of a file to another."""
     source, name = data.source, os.path.basename(data.source).partition(".")[0]
-    call = pandas_call(source, args)
-    first, titles = ", index_col=0" in call, column_titles(source, **reading_options(args))
-    items = ""
+    titles, items = column_titles(source, **reading_options(args)), ""
+    call = pandas_call(source, args, {titles.index(title) for title in data.column_names or () if title in titles})
+    first = ", index_col=0" in call
     if data.column_names is not None and {data.column_names[0], data.column_names[-1]} <= {*titles}:
         start, stop = (titles.index(data.column_names[i]) - first for i in (0, -1))
         items = f".iloc[:, {start}:{stop + 1}]"

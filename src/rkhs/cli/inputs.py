@@ -514,6 +514,7 @@ def _rows_above(args: argparse.Namespace, path: str, known: dict[str, Any]) -> d
     """The rows above the names of the training file, where the names stand below as many rows of this file."""
     skipped = {"skip_rows": args.skip_rows or known.get("skip_rows")}
     names = known.get("column_names") or [known.get("smiles_column")]
+    names = [known.get("index_column") or ""] if args.transpose else names  # the others are those of its items
     below = skipped["skip_rows"] and is_table(path) and {*titles_of(changed(args, **skipped), path)}
     return skipped if below and set(names) <= below else {}
 

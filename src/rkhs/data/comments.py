@@ -19,7 +19,12 @@ _LINES = 200  # that are read at once
 
 def table_lines(lines: list[str]) -> list[str]:
     """Lines that are neither blank nor begin as comments do."""
-    return [line for line in lines if line.strip() and not line.startswith(MARKS)]
+    return [line for line in lines if line.strip() and not line.startswith(MARKS) and not is_rule(line)]
+
+
+def is_rule(line: str) -> bool:
+    """Whether a line holds only a rule, as printed lists have between rows: dashes, perhaps with bars."""
+    return "---" in line and not line.strip("-+|\t\r\n ")
 
 
 def _is_row(line: str) -> bool:

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from itertools import chain, islice, takewhile
+from itertools import chain, filterfalse, islice, takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TextIO
 
 from rkhs._core.errors import InputError, quote
 from rkhs.data import formats
-from rkhs.data.comments import foot_lines, log_below, mark_of, rows_among, table_lines, without_comments
+from rkhs.data.comments import foot_lines, is_rule, log_below, mark_of, rows_among, table_lines, without_comments
 from rkhs.data.dataset import column_label, listed, refuse_empty
 from rkhs.data.encodings import encoding_of, other_encoding
 from rkhs.data.formats import extension_of
@@ -82,6 +82,7 @@ class Layout:
     points: bool = False  # those of numbers may separate thousands
     records: str | None = None  # the first cell of the rows that are read; None: all are
     foot: frozenset[str] = frozenset()  # lines below the table
+    printed: frozenset[str] = frozenset()  # lines of a list on pages: rules, and names that stand again
 
     @contextmanager
     def lines(self) -> Iterator[TextIO]:
@@ -115,7 +116,7 @@ class Layout:
 
     def is_comment(self, line: str) -> bool:
         """Whether a line begins with the mark of comments, and not with an error of Excel, or is no row."""
-        if self.foot and line.strip() in self.foot:
+        if (self.foot or self.printed) and line.strip() in self.foot | self.printed:
             return True
         if self.comment is None or not line.lstrip(' "').startswith(self.comment):
             return not is_record(line, self.records)
@@ -221,7 +222,7 @@ def _count_above(more: int, guessed: list[str]) -> None:
 def _rows_over(layout: Layout) -> int:
     """How many rows of another width stand above names and rows as wide; refuses records of several kinds."""
     with layout.lines() as handle:
-        head = list(_first_lines(handle))
+        head = [*filterfalse(is_rule, _first_lines(handle))]
     for mark in dict.fromkeys((layout.delimiter, *_MARKS)):
         refuse_records(layout.path, replace(layout, delimiter=mark, comment=None, skip=0).rows())
         rows: list[Row] = []
@@ -283,15 +284,33 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     blank |= _in_front_of_axis(names or (), guessed)
     guessed += _leading_zero_notes(names, body, width)
     names = names and _all_names(names, groups, blank, guessed)
+    skip = len(over) + len(groups) + len(table) - len(body)
+    again = [] if names is None else _names_again(layout, len(over), skip, guessed)
     return replace(
         layout,
-        skip=len(over) + len(groups) + len(table) - len(body),
+        printed=layout.printed.union(again),
+        skip=skip - len(again),
         names=names,
         width=width,
         blank=blank if options.records is None else blank | {0},
         words=_columns_with(TEXT, kinds, width) | month_columns(body, width),
         guessed=tuple(guessed),
     )
+
+
+def _names_again(layout: Layout, start: int, stop: int, guessed: list[str]) -> list[str]:
+    """Lines of names that stand again below the first row, as on each page of a printed list; counts them."""
+    with layout.lines() as handle:
+        rows = islice(layout.split(handle), start, stop)
+        above = [number for number, row in rows if len(row) > 1 and TEXT in kinds_of(row)]
+    with layout.lines() as handle:
+        named = [
+            line.strip() for number, line in enumerate(islice(handle, max(above, default=0)), 1) if number in above
+        ]
+        again = Counter(filter(named.__contains__, map(str.strip, handle)))
+    if again:
+        guessed.append(f"rows that repeat the names of the columns left out: {again.total()}")
+    return [line for line in named if line in again]
 
 
 def _from_first_row(layout: Layout, body: list[Row], path: Path) -> list[Row]:
@@ -328,6 +347,7 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     with layout.lines() as handle:
         head = list(_first_lines(filter(partial(is_record, kind=options.records), handle)))
     head = [line for line in head if line.strip() not in layout.foot]
+    layout = _without_rules(layout, head, guessed)
     formats.refuse_sparse_lines(path, head)
     declared = None if options.skip_rows else _SEPARATOR.fullmatch("".join(head[:1]))
     given = declared[1] if declared and not options.delimiter else options.delimiter
@@ -338,6 +358,16 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     if declared:
         rows[0] = []
     return *_with_decimal_points(layout, rows, options.decimal, guessed), skip
+
+
+def _without_rules(layout: Layout, head: list[str], guessed: list[str]) -> Layout:
+    """The layout without lines that hold only a rule, where the first lines have one; counts them."""
+    if not any(map(is_rule, head)):
+        return layout
+    with layout.lines() as handle:
+        rules = [*map(str.strip, filter(is_rule, handle))]
+    guessed.append(f"lines that hold only a rule of dashes left out: {len(rules)}")
+    return replace(layout, printed=frozenset(rules))
 
 
 def _foot(layout: Layout) -> list[str]:

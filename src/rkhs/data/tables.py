@@ -553,7 +553,7 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
         above = layout.split(handle)
         for _ in range(layout.skip):
             next(above)
-        source = uncommented(handle, (layout.comment, layout.records, *layout.foot), layout.is_comment)
+        source = uncommented(handle, (layout.comment, layout.records, *layout.foot, *layout.printed), layout.is_comment)
         try:
             found = _strictly(lambda: pandas.read_csv(source, chunksize=rows, **options, **exact))
             parts = iter([found] if rows is None else found)
