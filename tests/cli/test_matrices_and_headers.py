@@ -70,6 +70,19 @@ def test_rows_that_are_no_distances_of_the_fit_have_a_warning(run: Run) -> None:
         model.transform(np.exp(-E[40:, :40] / model.reader_.distance_scale))
 
 
+def test_a_matrix_that_lacks_items_of_the_fit_has_no_command_without_them(run: Run) -> None:
+    """A Gram matrix has no columns to leave out, so that the command would end in the same error."""
+    names = ",".join(["", *(f"i{j}" for j in range(12))])
+    table("d.csv", [names, *(",".join([f"i{i}", *map(str, row)]) for i, row in enumerate(D.tolist()))])
+    table("y.csv", ["name,y", *(f"i{j},{j}" for j in range(12))])
+    assert run("fit", "d.csv", "--gram", "--labels", "y.csv", "--predict", "y", "-o", "m.rkhs")[0] == 0
+    table("new.csv", [names[:-4], ",".join(["a", *map(str, D[0, :11])])])
+    status, said, _ = run("predict", "m.rkhs", "new.csv")
+    assert status == 2
+    assert "lacks 'i11', of the kernel values or distances with the items of the fit, all of which" in said
+    assert "this command" not in said
+
+
 def test_texts_next_to_a_matrix_of_a_npz_file_name_its_rows_and_columns(run: Run) -> None:
     """The only square matrix is printed with --key; names that are stored as Python objects are refused."""
     names, turned = np.array([f"i{j}" for j in range(10)]), [*range(9, -1, -1)]

@@ -22,11 +22,11 @@ from rkhs.cli.inputs import (
     quiet,
     read_input,
     reading_options,
+    refuse_hidden_names,
     refuse_lone_labels,
     titles_of,
     with_words_as_gaps,
 )
-from rkhs.cli.kernel_values import refuse_hidden_names
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import advised, as_command as as_command, changed, mended as mended, with_advice
 from rkhs.data import Dataset, read_mixed

@@ -49,7 +49,7 @@ _ALLOWED: dict[str, frozenset[str]] = {
     ".npz": _COLUMN_SELECTION | {"gram", "key"},
     ".smi": frozenset({"encoding"}) | _FINGERPRINT_OPTIONS,
     **dict.fromkeys(SDF, _FINGERPRINT_OPTIONS | {"columns", "index_column", "missing"}),
-    **dict.fromkeys(SPECTRA, frozenset({"columns", "missing"})),
+    **dict.fromkeys(SPECTRA, frozenset({"columns", "missing", "encoding"})),
     **dict.fromkeys(FASTA, frozenset()),
 }
 EXTENSIONS = tuple(_ALLOWED)
@@ -330,7 +330,7 @@ def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int 
     if extension_of(file) in SDF:
         return iter([read_sdf(file, options.missing or (), options.index_column)])
     if extension_of(file) in SPECTRA:
-        return iter([read_tags(file, options.missing or ())])
+        return iter([read_tags(file, options.missing or (), options.encoding)])
     if extension_of(file) in TABLES and extension_of(file) not in TEXT_TABLES:
         return _open_parquet(file, options.missing or (), rows, raw)
     raw = ((options.index_column, "index_column"), *raw)
@@ -422,7 +422,8 @@ def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
     check_readable(file)
     try:
         if not is_text_table(file):
-            return list(next(open_columns(file, Options(), rows=1)).names or ())
+            settings = Options(**{name: options[name] for name in ("encoding",) if name in options})
+            return list(next(open_columns(file, settings, rows=1)).names or ())
         return list(find_layout(file, Options(**options | {"header": True, "missing": None})).names or ())
     except InputError:  # read_table reports the error
         return []
