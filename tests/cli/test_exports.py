@@ -143,11 +143,12 @@ def test_names_that_stand_again_without_rules(titles: list[str], tmp_path: Path)
 
 def test_a_model_of_columns_keeps_the_rows_above_its_file(run) -> None:
     """A new file of spectra in columns has other names of these."""
-    above = [*map("made by\t{}".format, range(5)), "Unit" + "\tAU" * 12, "***"]
+    of_all = [what + f"\t{value}" * 12 for what, value in (("Samples", 8), ("Unit", "AU"), ("X0", "8,5"))]
+    above = ["Measurement\t", *map("Version\t{}".format, range(3)), "***\t", *of_all]
     for name in "ab":
         rows = ["\t".join([f"{850 + i},5", *(f"{i * (j + 3) % 11},25" for j in range(12))]) for i in range(8)]
         table(f"{name}.txt", [*above, "\t".join(["X_Value", *(f"{name}{j}" for j in range(12))]), *rows])
-    assert run("fit", "a.txt", "--skip-rows", "7", "--transpose", "--n-components", "2", "-o", "m.rkhs")[0] == 0
+    assert run("fit", "a.txt", "--skip-rows", "8", "--transpose", "--n-components", "2", "-o", "m.rkhs")[0] == 0
     status, said, _ = run("transform", "m.rkhs", "b.txt", "-o", "b.csv")
     assert status == 0, said
 
