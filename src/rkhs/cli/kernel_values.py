@@ -50,20 +50,25 @@ def refuse_hidden_names(path: str, n: int) -> None:
 
 def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
     """All matrices of a .npz file as views of the same items, stacked by name; None if it holds one array."""
-    types = array_types(Path(path))
-    numbers = sorted(name for name, (_, dtype) in types.items() if dtype.kind not in "OUS")
-    names = [name for name in numbers if len(types[name][0]) == 2] or numbers
-    if len(types) < 2 or {*types} >= OF_SPARSE or not names:
+    shapes = _matrices(path)
+    if not shapes:
         return None
-    shapes = {name: types[name][0] for name in names}
     if len({*shapes.values()}) > 1:
-        likely = [name for name, shape in shapes.items() if (len({*shape}) == 1) == (gram is True)] or names
+        likely = [name for name, shape in shapes.items() if (len({*shape}) == 1) == (gram is True)] or [*shapes]
         what = f"{path}: several Gram matrices in one file must have one shape; got {sorted({*shapes.values()})}"
         raise Mendable(f"{what}; choose one with --key", f"reads {quote(likely[0])}", key=likely[0])
-    parts = [read_table(path, gram=gram, **{**options, "key": name}) for name in names]
+    parts = [read_table(path, gram=gram, **{**options, "key": name}) for name in shapes]
     if len(parts) == 1:
         return parts[0]
     return replace(parts[0], X=np.stack([part.X for part in parts]), source=path)
+
+
+def _matrices(path: str) -> dict[str, tuple[int, ...]]:
+    """Shapes of the matrices of a .npz file by name; none of one that holds one array, or a sparse matrix."""
+    types = array_types(Path(path))
+    numbers = sorted(name for name, (_, dtype) in types.items() if dtype.kind not in "OUS")
+    names = [name for name in numbers if len(types[name][0]) == 2] or numbers
+    return {} if len(types) < 2 or {*types} >= OF_SPARSE else {name: types[name][0] for name in names}
 
 
 def _of_distances(data: Dataset) -> Dataset:
