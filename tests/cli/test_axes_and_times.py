@@ -153,3 +153,30 @@ def test_constant_windows_are_unlike_all_and_noted(run: Run) -> None:
     scores = [float(line.split(",")[2]) for line in Path("c.csv").read_text().splitlines()[1:]]
     assert scores[0] < 0.9 < scores[1]
     assert run("novelty", "a.csv", "--window", "24", "--kernel", "gaussian", "-o", "d.csv")[0] == 0
+
+
+@pytest.mark.parametrize("noise", [0.002, 0.02])
+def test_nearly_constant_windows_do_not_vouch_for_each_other(run: Run, noise: float) -> None:
+    """Two days of stand-by come first, though each is nearest to the other; in a new file such a day is as strange."""
+    rng = np.random.default_rng(2)
+    use = (1.2 + np.sin(np.arange(24) / 4)) * np.exp(0.3 * rng.normal(size=(60, 24)))
+    still = use.mean() + noise * rng.normal(size=(3, 24))
+    usual = use.copy()
+    use[[11, 40]] = still[:2]
+    for name, rows in (("a.csv", use), ("usual.csv", usual), ("b.csv", np.array([use[3], still[2]]))):
+        days = [np.datetime64("2024-01-01") + i for i in range(len(rows))]
+        lines = [
+            f"{day} {t:02d}:00,{x:.4f},{47.95 * (t == 0)}"
+            for day, row in zip(days, rows, strict=True)
+            for t, x in enumerate(row)
+        ]
+        table(name, ["time,use,charge", *lines])
+    status, said, out = run("novelty", "a.csv", "--window", "24")
+    assert status == 0, said
+    first = [line[2:12] for line in out.splitlines() if line.startswith("  2024")][:2]
+    assert first == ["2024-01-12", "2024-02-10"]
+    for known in ("a.csv", "usual.csv"):
+        status, said, _ = run("novelty", known, "b.csv", "--window", "24", "-o", "c.csv")
+        assert status == 0, said
+        scores = [float(line.split(",")[2]) for line in Path("c.csv").read_text().splitlines()[1:]]
+        assert scores[0] < 0.9 < scores[1]

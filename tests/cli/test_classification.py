@@ -311,12 +311,12 @@ def test_the_kernel_of_sequences_is_chosen_by_the_classes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
-    ancestors = rng.integers(0, 20, (3, 60))
+    ancestors = rng.integers(0, 20, (3, 210))
     letters, lines, rows, short = np.array(list("ACDEFGHIKLMNPQRSTVWY")), [], ["name,family"], []
     for i in range(30):
-        mutated = np.where(rng.random(60) < 0.4, rng.integers(0, 20, 60), ancestors[i % 3])
+        mutated = np.where(rng.random(210) < 0.4, rng.integers(0, 20, 210), ancestors[i % 3])
         lines += [f">s{i}", "".join(letters[mutated])]
-        short.append("".join(letters[mutated[:9]]))
+        short.append("".join(letters[mutated[:60]]))
         rows.append(f"s{i},f{i % 3}")
     Path("s.fasta").write_text("\n".join(lines) + "\n")
     Path("f.csv").write_text("\n".join(rows) + "\n")

@@ -1,5 +1,6 @@
 """Commands for matrices of distances, columns without names, and names that are typed with marks around them."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,9 @@ from scipy.sparse import csr_array, load_npz, save_npz
 from scipy.spatial.distance import squareform
 
 import rkhs
+from rkhs.cli.main import whole_parser
+from rkhs.cli.targets import read_column_of
+from rkhs.data import read_table
 from rkhs.errors import InputError
 from tests.cli.commands import Run, printed, table
 
@@ -47,6 +51,52 @@ def test_distances_are_told_from_kernel_values(run: Run) -> None:
     assert run("fit", "d.npy", "--gram", "-o", "m.rkhs")[0] == 0
     np.save("k.npy", np.exp(-new / np.median(D)))
     assert "X must hold distances with the items of the fit" in run("transform", "m.rkhs", "k.npy", "-o", "z.csv")[1]
+
+
+def test_rows_that_are_no_distances_of_the_fit_have_a_warning(run: Run) -> None:
+    """Distances in other units, and kernel values of distances; those of new and of the same points have none."""
+    X = np.random.default_rng(1).uniform(size=(50, 5))
+    E = 1.2 * np.sqrt(((X[:, None] - X) ** 2).mean(axis=2))
+    np.save("d.npy", E[:40, :40])
+    assert run("fit", "d.npy", "--gram", "--estimator", "kernel-pca", "--n-components", "2", "-o", "m.rkhs")[0] == 0
+    model = rkhs.load("m.rkhs")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for good in (E[40:, :40], E[:40, :40], E[40:41, :40]):
+            model.transform(good)
+    with pytest.warns(UserWarning, match="farther from all of them than they are from each other"):
+        model.transform(30.0 * E[40:, :40])
+    with pytest.warns(UserWarning, match="which look like kernel values"):
+        model.transform(np.exp(-E[40:, :40] / model.reader_.distance_scale))
+
+
+def test_a_matrix_that_lacks_items_of_the_fit_has_no_command_without_them(run: Run) -> None:
+    """A Gram matrix has no columns to leave out, so that the command would end in the same error."""
+    names = ",".join(["", *(f"i{j}" for j in range(12))])
+    table("d.csv", [names, *(",".join([f"i{i}", *map(str, row)]) for i, row in enumerate(D.tolist()))])
+    table("y.csv", ["name,y", *(f"i{j},{j}" for j in range(12))])
+    assert run("fit", "d.csv", "--gram", "--labels", "y.csv", "--predict", "y", "-o", "m.rkhs")[0] == 0
+    table("new.csv", [names[:-4], ",".join(["a", *map(str, D[0, :11])])])
+    status, said, _ = run("predict", "m.rkhs", "new.csv")
+    assert status == 2
+    assert "lacks 'i11', of the kernel values or distances with the items of the fit, all of which" in said
+    assert "this command" not in said
+
+
+def test_texts_next_to_a_matrix_of_a_npz_file_name_its_rows_and_columns(run: Run) -> None:
+    """The only square matrix is printed with --key; names that are stored as Python objects are refused."""
+    names, turned = np.array([f"i{j}" for j in range(10)]), [*range(9, -1, -1)]
+    np.savez("e.npz", D=D[:10, :10], names=names, new=D[10:, turned[::-1]], of_new=np.array(["a", "b"]))
+    table("y.csv", ["name,y", *(f"i{j},{'uv'[j % 2]}" for j in turned)])
+    words = ("fit", "e.npz", "--gram", "--labels", "y.csv", "--predict", "y", "-o", "m.rkhs")
+    said = run(*words)[1]
+    assert printed(said) == [*words, "--key", "D"]
+    data = read_table("e.npz", key="new", gram="cross")
+    assert (data.row_names, data.column_names) == (("a", "b"), tuple(names))
+    options = whole_parser().parse_args([*words, "--key", "D"])
+    assert read_column_of(options, "y", "--predict").tolist() == [*"uvuvuvuvuv"]
+    np.savez("e.npz", D=D[:10, :10], names=names.astype(object))
+    assert "array 'names' may name the rows" in run(*words)[1]
 
 
 def test_a_sparse_gram_matrix_is_one_matrix(run: Run) -> None:

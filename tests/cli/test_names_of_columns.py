@@ -63,7 +63,8 @@ def test_kernel_values_follow_the_names_of_the_training_items(
     assert found[0] == found[1] or command[0] == "report"  # which holds more than results
     capsys.readouterr()
     assert main(["others.csv" if word == "FILE" else word for word in command]) == 2
-    assert "lacks 'item3', of kernel values with the training items; it has 'other'" in capsys.readouterr().err
+    what = "of the kernel values or distances with the items of the fit, all of which are needed; it has 'other'"
+    assert f"lacks 'item3', {what}" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames

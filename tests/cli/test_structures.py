@@ -16,6 +16,7 @@ from rkhs._core.errors import InputError
 from rkhs.cli.main import main
 from rkhs.data import read_items
 from rkhs.data.known_columns import candidates_of, labels_of, read_column
+from rkhs.data.table_reader import column_titles
 
 pytest.importorskip("matchms", reason="spectra need matchms (extra `spectra`)")
 pytest.importorskip("rdkit", reason="structures need RDKit (extra `chem`)")
@@ -101,6 +102,16 @@ def test_a_record_of_zero_peaks_is_left_out_by_name_and_lends_its_tags_to_no_oth
         (3, "three", "no peaks"),
     ]
     assert read_column(tmp_path / "a.msp", "smiles", argument="x").tolist() == ["CCO", None, None]
+
+
+def test_the_encoding_of_spectra_is_proposed_and_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.msp"
+    file.write_bytes("".join(f"NAME: \xb5{i}\nSMILES: CCO\nNum Peaks: 1\n50 {i}\n\n" for i in (1, 2)).encode("cp1252"))
+    assert main(["fit", str(file), "--predict", "smiles", "-o", str(tmp_path / "m.rkhs")]) == 2
+    assert capsys.readouterr().err.strip().endswith("m.rkhs --encoding cp1252")
+    assert read_items(file, encoding="cp1252").row_names == ("\xb51", "\xb52")
+    assert read_column(file, "smiles", argument="x", encoding="cp1252").tolist() == ["CCO", "CCO"]
+    assert "smiles" in column_titles(file, encoding="cp1252")
 
 
 def test_spectra_of_intact_ions_next_to_those_of_fragments_are_left_out(tmp_path: Path) -> None:
@@ -282,6 +293,10 @@ def test_options_of_tables_are_those_of_the_candidates_of_spectra(
     assert words == [*command, "--encoding", "cp1252"]
     assert main(words) == 0
     assert capsys.readouterr().out.count("s90") == 9
+    spectra = tmp_path / "new.mgf"  # in the encoding of the candidates too
+    spectra.write_bytes(spectra.read_bytes().replace(b"BEGIN IONS\n", b"BEGIN IONS\nCOMMENT=\xb5\n"))
+    assert main(command) == 2
+    assert main(words) == 0
 
 
 def test_a_structure_needs_smiles(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,7 +39,7 @@ CHOSEN = (
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "KernelAutoencoder": [
         {"n_components": (3, 2)},
-        {"output_kernel": "same"},
+        {"output_kernel": "same", "reg": 1e-2},
         {"center": False, "scale": False, "n_init": 2, "random_state": 0},
         {"kernel": Polynomial(2), "decoder_kernel": Gaussian(1.0), "n_components": 1, "operators": ([[2.0]], None)},
         {"kernel": "laplacian", "reg": (1e-3, 1e-2)},

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from rkhs._core.codec import Decoder, Encoder
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
+from rkhs.kernels import FunctionalLaplacian
 
 
 class Box(Configurable):
@@ -94,3 +95,11 @@ def test_equality_and_clone() -> None:
     assert Box(Bag(1)).get_params()["content__content"] == 1
     with pytest.raises(TypeError, match="unhashable"):
         hash(one)
+
+
+def test_parameters_of_any_kind_of_array_are_compared_by_their_values() -> None:
+    pandas = pytest.importorskip("pandas")
+    for make in (pandas.Series, np.array, torch.tensor):
+        first, same, other = (FunctionalLaplacian(1.0, make(times)) for times in ([0.0, 1.0], [0.0, 1.0], [0.0, 2.0]))
+        assert first == same
+        assert first != other

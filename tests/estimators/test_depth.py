@@ -60,6 +60,7 @@ def test_where_nothing_can_be_compared_all_layers_but_one_are_the_identity(
     np.testing.assert_allclose(again.transform(new), deep.transform(new), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.usefixtures("all_candidates")
 @pytest.mark.parametrize(
     ("n", "params"),
     [(90, {"max_iter": 15}), pytest.param(400, {"storage": Nystroem(80)}, marks=pytest.mark.slow)],

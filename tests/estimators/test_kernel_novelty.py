@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from sklearn.utils import get_tags
 
 from rkhs import KernelNovelty, load, save
 from rkhs.errors import InputError
@@ -168,3 +169,11 @@ def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: st
 def test_a_kernel_that_is_zero_everywhere_is_refused() -> None:
     with pytest.raises(InputError, match="k\\(x, x\\) > 0"):
         KernelNovelty("linear").fit(np.zeros((5, 2)))
+
+
+@pytest.mark.parametrize("columns", [{}, np.array([1, 2])], ids=repr)
+def test_columns_of_a_wrong_kind_are_refused(columns: Any) -> None:
+    model = KernelNovelty(columns=columns)
+    assert not get_tags(model).input_tags.allow_nan
+    with pytest.raises(InputError, match="columns must be"):
+        model.fit(np.eye(4))

@@ -144,6 +144,7 @@ def test_weights_and_targets() -> None:
         KernelAutoencoder(2, kernel="gaussian").fit(X, targets=X)
 
 
+@pytest.mark.usefixtures("all_candidates")
 @pytest.mark.slow
 def test_fit_robust_and_diagnose_read_sparse_rows() -> None:
     model = KernelAutoencoder(2)

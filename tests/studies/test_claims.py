@@ -208,6 +208,7 @@ def test_the_index_lists_every_claim(capsys: pytest.CaptureFixture[str]) -> None
 _NEEDS_NOTHING = [name for name in RUNS if not claims()[name].data]
 
 
+@pytest.mark.usefixtures("all_candidates")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _NEEDS_NOTHING)
 def test_every_run_answers_its_parts_in_small(name: str) -> None:

@@ -9,7 +9,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import torch
 
 if TYPE_CHECKING:
     # scikit-learn has no types: with its bases a kernel were anything to a checker, 0.5 * kernel a float, and a
@@ -80,7 +79,7 @@ def is_concrete(cls: type) -> bool:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    if isinstance(left, (np.ndarray, torch.Tensor)) or isinstance(right, (np.ndarray, torch.Tensor)):
+    if hasattr(left, "__array__") or hasattr(right, "__array__"):  # tensors and series too
         return np.array_equal(np.asarray(left), np.asarray(right))
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
         return len(left) == len(right) and all(_equal(a, b) for a, b in zip(left, right, strict=True))

@@ -23,7 +23,7 @@ from rkhs.cli.corrections import (
     warn_of_dates as warn_of_dates,
     warn_of_identifiers,
 )
-from rkhs.cli.kernel_values import read_gram
+from rkhs.cli.kernel_values import read_gram, refuse_hidden_names as refuse_hidden_names
 from rkhs.cli.kinds import OBJECTS, as_kernel_reads, fingerprint_options, in_known_letters, kind_notes, kind_options
 from rkhs.cli.options import (
     changed as changed,
@@ -36,7 +36,6 @@ from rkhs.cli.options import (
 from rkhs.cli.shapes import (
     reshaped,
     selected_rows,
-    spread_floors as spread_floors,
     warn_of_totals,
     whole,
     with_progress,
@@ -44,7 +43,13 @@ from rkhs.cli.shapes import (
 )
 from rkhs.data import Dataset, SkippedRow, read_mixed
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r, titles_of as titles_of_data
-from rkhs.data.formats import SDF, begins_in_utf8, has_columns, is_table, is_text_table as is_text_table
+from rkhs.data.formats import (
+    SDF,
+    begins_in_utf8 as begins_in_utf8,
+    has_columns,
+    is_table,
+    is_text_table as is_text_table,
+)
 from rkhs.data.table_reader import column_count, column_titles, read_chunks
 from rkhs.data.text import FewWords, Mendable, Note
 
@@ -63,6 +68,7 @@ class LackingColumns(InputError):
 _OF_TEXTS = ("encoding", "delimiter", "comment", "decimal", "thousands", "records")  # options that read text tables
 _SHAPES = ("transpose", "window", "step")  # options that make other rows of those of a file
 _OF_FIT = "the columns of the training file"
+_OF_ITEMS = "the kernel values or distances with the items of the fit, all of which are needed"
 _FIRST_ROWS = 100  # that show whether columns have names
 _MOST_TITLES = 20  # rows above names of columns
 _LACKING = 0.2  # share of the rows of the file of a fit with gaps that a new one may lack
@@ -332,9 +338,7 @@ def _titled(args: argparse.Namespace, path: str, names: list[str] | None) -> Dat
         return read_input(changed(args, header="yes"), path)
 
 
-def _in_training_order(
-    path: str, data: Dataset, names: list[str] | None, what: str = "kernel values with the training items"
-) -> Dataset:
+def _in_training_order(path: str, data: Dataset, names: list[str] | None, what: str = _OF_ITEMS) -> Dataset:
     """Columns in the order of those of the fit, where both files name these."""
     found: Sequence[str] | None = data.column_names
     if names is None or found is None:

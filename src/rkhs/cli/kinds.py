@@ -23,7 +23,8 @@ from rkhs.data.text import Mendable
 
 OBJECTS = ("sequences", "texts", "graphs", "series", "spectra")  # lists of objects: without columns
 _WIDTHS = 2, 3, 4, 5  # of substrings
-_SHORT, _ONE_LENGTH = 50, 0.8  # letters of sequences whose places are compared; share of them of one length
+_SHORT, _ALIGNED = 50, 200  # letters of sequences whose places are compared, and where these have one length
+_ONE_LENGTH = 0.8  # share of them that have it
 _MOST_COMPARED = 2000  # rows by which kernels are chosen
 
 
@@ -53,8 +54,7 @@ def _of_sequences(data: Dataset) -> kernels.Kernel:
     found, masked = {*"".join(data.X)}, {*masked_letters(data.X.tolist())}
     alphabet = "".join(sorted({*ascii_uppercase, *found} - masked))
     options: dict[str, Any] = {"alphabet": alphabet, "unknown": "skip"} if found & masked else {}
-    lengths = np.unique([*map(len, data.X)], return_counts=True)
-    alike = _are_short(data.X) and lengths[1].max() >= _ONE_LENGTH * len(data.X)
+    alike = _are_short(data.X) and _have_one_length(data.X)
     return kernels.Positions(**options) if alike else kernels.Spectrum(**options)
 
 
@@ -134,16 +134,21 @@ def choose_by_classes(args: argparse.Namespace, data: Dataset) -> selection.Kern
     return selection.choose_kernel(data.X, data.classes, kernels.kernels_for(data.kind, data.X))
 
 
-def _are_short(sequences: np.ndarray) -> bool:
+def _are_short(sequences: np.ndarray, most: int = _SHORT) -> bool:
     """Whether most sequences are so short that their letters may be compared place by place."""
-    return float(np.quantile([*map(len, sequences)], _ONE_LENGTH)) <= _SHORT
+    return float(np.quantile([*map(len, sequences)], _ONE_LENGTH)) <= most
+
+
+def _have_one_length(sequences: np.ndarray) -> bool:
+    """Whether most sequences have one length."""
+    return bool(np.unique([*map(len, sequences)], return_counts=True)[1].max() >= _ONE_LENGTH * len(sequences))
 
 
 def choose_for_sequences(sequences: np.ndarray, y: np.ndarray) -> tuple[kernels.Kernel, str]:
     """The kernel of least error among substrings of several widths and places of short sequences, and a sentence."""
     widths = [k for k in _WIDTHS if k <= min(map(len, sequences))] or [1]
     compared: list[kernels.Kernel] = [kernels.Spectrum(k) for k in widths]
-    if _are_short(sequences):
+    if _are_short(sequences, _ALIGNED if _have_one_length(sequences) else _SHORT):
         compared += [kernels.Positions(), kernels.GaussianOf(kernels.Positions())]
     rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), _MOST_COMPARED)).astype(int))
     found = selection.choose_kernel(sequences[rows], y[rows], compared)

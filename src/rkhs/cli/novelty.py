@@ -14,7 +14,7 @@ from rkhs._core.checks import check_number
 from rkhs._core.threads import within_limit
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_notes, warn_of_series
-from rkhs.cli.inputs import new_parts, read_known, spread_floors, user_errors, with_spreads
+from rkhs.cli.inputs import new_parts, read_known, user_errors, with_spreads
 from rkhs.cli.kinds import as_predictors_read, new_diagonal
 from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, changed
 from rkhs.cli.outputs import TABLES, Outputs
@@ -56,8 +56,9 @@ def run(args: argparse.Namespace) -> None:
     known = read_known(args)
     warn_of_series(args, known)
     read = as_predictors_read(args, known)
-    args = changed(args, floors=_floors(args, read))
-    known = with_spreads(read, args.floors)
+    see = args.window and args.kernel is None and args.scale_columns != "no"  # distances of standardised columns
+    args = changed(args, known_windows=read if see else None)
+    known = with_spreads(read, args.known_windows)
     with user_errors():
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})
         model: estimators.KernelNovelty = build_estimator(args, known, estimators.KernelNovelty, defaults).fit(
@@ -81,12 +82,6 @@ def run(args: argparse.Namespace) -> None:
     print_result(
         args, facts | {"kernel": model.kernel_, "alpha": args.alpha, "novel": rows, "output": args.output}, lines
     )
-
-
-def _floors(args: argparse.Namespace, windows: Dataset) -> list[float]:
-    """Of the logarithms of spreads, which distances of standardised columns see; none of rows or other kernels."""
-    see = args.window and args.kernel is None and args.scale_columns != "no"
-    return spread_floors(windows) if see else []
 
 
 class _Found:

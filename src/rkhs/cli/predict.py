@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from rkhs.persistence import ModelFile
 
 
-_OTHER_COLUMNS = {"--columns", "--transpose", "--window", "--targets"}  # flags that --drop-columns does not join
+# Flags that --drop-columns does not join.
+_OTHER_COLUMNS = {"--columns", "--transpose", "--window", "--targets", "--gram"}
 _BESIDE, _NOVELTY = ("low", "high", "sd"), "novelty_p"
 
 EXAMPLES = """\

@@ -25,7 +25,6 @@ from rkhs.cli.rows import (
     with_progress as with_progress,
 )
 from rkhs.cli.windows import (
-    spread_floors as spread_floors,
     windows,
     with_clock as with_clock,
     with_spreads as with_spreads,
@@ -75,7 +74,7 @@ def reshaped(args: argparse.Namespace, data: Dataset) -> Dataset:
     if getattr(args, "window", None) is not None:
         step = args.window if args.step is None else args.step
         data = windows(data, args.window, step, reading_options(args), getattr(args, "of_model", None))
-        data = with_spreads(data, getattr(args, "floors", []))
+        data = with_spreads(data, getattr(args, "known_windows", None))
     return data
 
 

@@ -13,7 +13,15 @@ import numpy as np
 from rkhs import estimators, kernels, metrics, models
 from rkhs._core.errors import InputError, brief, warn
 from rkhs.cli.build import build_estimator
-from rkhs.cli.inputs import changed, is_text_table, named_columns, read_for_model, reading_options, user_errors
+from rkhs.cli.inputs import (
+    begins_in_utf8,
+    changed,
+    is_text_table,
+    named_columns,
+    read_for_model,
+    reading_options,
+    user_errors,
+)
 from rkhs.cli.outputs import SHEETS, refuse_with_predict, write_model
 from rkhs.cli.rows import label_columns
 from rkhs.cli.summaries import little_sentence, print_result
@@ -135,7 +143,10 @@ def rank_structures(args: argparse.Namespace, file: ModelFile) -> None:
 def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str) -> tuple[Dataset, list[list[str]]]:
     """The items of a file that have candidates, and their lists of candidates."""
     options = _of_candidates(args)
-    data = read_for_model(changed(args, **dict.fromkeys({*options} - {"missing"})), path, file.estimator, file.notes)
+    others = options.keys() - {"missing"}
+    if file.notes["input"]["kind"] == "spectra" and not begins_in_utf8(path, -1):
+        others -= {"encoding"}
+    data = read_for_model(changed(args, **dict.fromkeys(others)), path, file.estimator, file.notes)
     namings = data.namings or [label_columns(data)[0]]
     lists = candidates_of(args.candidates, file.notes["predict"]["columns"][0], namings, **options)
     listed = np.array([bool(one) for one in lists])

@@ -22,6 +22,7 @@ from rkhs.cli.inputs import (
     quiet,
     read_input,
     reading_options,
+    refuse_hidden_names,
     refuse_lone_labels,
     titles_of,
     with_words_as_gaps,
@@ -285,6 +286,8 @@ def _labels_in_order(args: argparse.Namespace, name: str | int, flag: str, n: in
             f"{args.labels}: expected a row for each of the {n} rows of {args.input}, which have no names to find them "
             f"by; got {len(values)}; write as many, or name the rows with --index-column COLUMN"
         )
+    if args.gram:
+        refuse_hidden_names(args.input, n)
     warn(Note(f"{args.input} has no names of rows: those of {args.labels} belong to its rows in the order of the file"))
     return values
 

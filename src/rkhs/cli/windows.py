@@ -22,6 +22,7 @@ from rkhs.data.written_dates import written_dates
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
 _RUN, _RARE = 4, 0.05  # equal values in a row that are noted at least; share of windows that may have as many
+_STILL = 1 / 3  # of the spread that all but the rarest windows exceed: below it a column of a window stands still
 _FILLED = 0.1  # share of the cells of a window, and of its length in a row, that may be filled
 
 
@@ -83,25 +84,32 @@ def _note_runs(data: Dataset, names: Sequence[str], cut: np.ndarray, labels: np.
             warn(Note(f"{data.source}: {what}: {listed(found)}: a fault, or nothing to measure?"))
 
 
-def with_spreads(windows: Dataset, floors: Sequence[float]) -> Dataset:
+def with_spreads(windows: Dataset, known: Dataset | None) -> Dataset:
     """Windows with logarithms of the spread of each column and of its steps, by which constant ones are unlike others.
 
-    Distances alone do not tell these: a mean is near to all. The floors are those of :func:`spread_floors`.
+    Distances alone do not tell these: a mean is near to all. Nor are nearly constant ones to vouch for each other: a
+    column of these becomes the stillest of the known windows, so that they are one item. None: windows as they are.
     """
-    if not floors:
+    if known is None:
         return windows
-    cut = windows.X.reshape(windows.n_samples, len(floors), -1)
+    cut, of_known = _by_columns(windows), _by_columns(known)
+    spreads = of_known.std(axis=2)
+    limits = _STILL * np.quantile(spreads, _RARE, axis=0, method="lower")
+    limits *= spreads.min(axis=0) < limits  # where no known window stands still, new ones are as they are
+    stillest = of_known[spreads.argmin(axis=0), np.arange(len(limits))]  # (d, t)
+    cut = np.where((cut.std(axis=2) < limits)[:, :, None], stillest, cut)
     both = np.hstack([cut.std(axis=2), np.abs(np.diff(cut, axis=2)).mean(axis=2)])
     names = [name.removesuffix("+0") for name in windows.column_names or () if name.endswith("+0")]
     titles = [f"{what} of {name}" for what in ("spread", "steps") for name in names]
-    X = np.hstack([windows.X, np.log(both + np.tile(floors, 2))])
+    floors = 1e-3 * of_known.std(axis=(0, 2))
+    X = np.hstack([cut.reshape(windows.X.shape), np.log(both + np.tile(floors, 2))])
     return replace(windows, X=X, column_names=(*(windows.column_names or ()), *titles))
 
 
-def spread_floors(windows: Dataset) -> list[float]:
-    """A thousandth of the standard deviation of each column of windows."""
+def _by_columns(windows: Dataset) -> np.ndarray:
+    """Windows (w, d, t) of d columns of a file."""
     count = sum(name.endswith("+0") for name in windows.column_names or ())
-    return (1e-3 * windows.X.reshape(windows.n_samples, count, -1).std(axis=(0, 2))).tolist()
+    return windows.X.reshape(windows.n_samples, count, -1)
 
 
 def with_clock(data: Dataset) -> Dataset:

@@ -6,15 +6,16 @@ import math
 import os
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from rkhs._core.errors import InputError, quote
 from rkhs._core.files import UNREADABLE, old_headers
 from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
-from rkhs.data.dataset import as_numbers, check_finite, check_size, existing_path, listed, locate_all
+from rkhs.data.dataset import Dataset, as_numbers, check_finite, check_size, existing_path, listed, locate_all
 
 OF_SPARSE = {"data", "format", "shape"}  # what scipy.sparse.save_npz writes
 
@@ -50,11 +51,17 @@ def _check_arrays(path: Path, names: Sequence[str] | None = None) -> None:
 
 def _declared(file: IO[bytes], size: int) -> tuple[int, tuple[int, int] | None]:
     """Bytes that the header of an array declares; these and those that are there, if these are fewer."""
+    shape, dtype = _header(file)
+    wanted, there = math.prod(shape) * dtype.itemsize, size - file.seek(0, os.SEEK_CUR)
+    return wanted, (wanted, there) if wanted > there and not dtype.hasobject else None
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type of an array, as its header says."""
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(file)
-    wanted, there = math.prod(shape) * dtype.itemsize, size - file.seek(0, os.SEEK_CUR)
-    return wanted, (wanted, there) if wanted > there and not dtype.hasobject else None
+    return shape, dtype
 
 
 def load_arrays(path: Path, choose: Callable[[list[str]], list[str]] = list) -> dict[str, np.ndarray]:
@@ -138,6 +145,28 @@ def array_names(path: Path) -> set[str]:
             return {name.removesuffix(".npy") for name in archive.namelist()}
     except UNREADABLE:
         return set()
+
+
+def array_types(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """Shape and type of each array of a npz file, by its header; none if it cannot be read."""
+    try:
+        with zipfile.ZipFile(path) as archive, old_headers():
+            return {name.removesuffix(".npy"): _header(archive.open(name)) for name in archive.namelist()}
+    except UNREADABLE:
+        return {}
+
+
+def named_by_arrays(data: Dataset, path: Path, gram: Any) -> Dataset:
+    """A matrix of kernel values with the names that arrays of different texts in its file give to rows and columns."""
+    texts = [name for name, (shape, dtype) in array_types(path).items() if len(shape) == 1 and dtype.kind == "U"]
+    arrays = load_arrays(path, lambda _: texts).values() if texts else ()
+    lists = dict.fromkeys(tuple(array.tolist()) for array in arrays)
+    rows, columns = ([one for one in lists if len(one) == len({*one}) == size] for size in data.X.shape)
+    if gram is True:
+        return replace(data, row_names=rows[0], aliases=tuple(rows[1:])) if rows else data
+    columns = [] if rows == columns else columns  # which of the two such names are of is not known
+    first, second = (one[0] if len(one) == 1 else None for one in (rows, columns))
+    return replace(data, row_names=first, column_names=second)
 
 
 def choose_array(path: Path, names: list[str], key: str | None) -> str:

@@ -187,10 +187,10 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         raise InputError(f"{path}: expected a complete .gz file; got one that cannot be unpacked ({error})") from error
 
 
-def begins_in_utf8(path: str) -> bool:
-    """Whether the first bytes of a file are text in UTF-8, which text in another encoding hardly is."""
+def begins_in_utf8(path: str, most: int = 2**20) -> bool:
+    """Whether the first bytes of a file, or all for -1, are text in UTF-8, which text in another encoding hardly is."""
     with open_bytes(Path(path)) as handle, suppress(UnicodeError):
-        return "\0" not in codecs.getincrementaldecoder("utf-8")().decode(handle.read(2**20))
+        return "\0" not in codecs.getincrementaldecoder("utf-8")().decode(handle.read(most))
     return False
 
 

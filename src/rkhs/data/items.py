@@ -27,7 +27,7 @@ _OF_STRINGS = ("columns", "index_column", "header", "delimiter", "encoding")
 _READERS: dict[str, Any] = {"graphs": read_graphs, "series": read_series, "spectra": read_spectra}
 _TAKEN = {
     "graphs": (),
-    "spectra": ("missing",),
+    "spectra": ("missing", "encoding"),
     "series": SERIES_OPTIONS,
     "sequences": _OF_STRINGS,
     "texts": _OF_STRINGS,
@@ -69,9 +69,9 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
         for ``.ts``; spectra for ``.mgf``, ``.msp`` and ``.ms``; for ``.txt`` vectors if most cells are numbers, else
         sequences, or texts where a line has several words; else what :func:`read_table` reads.
     **options
-        Those of :func:`read_table` that the kind takes: none for graphs and spectra; `columns` (one), `index_column`
-        and those of the layout for sequences and texts of a table; for series `key`, and of ``.csv`` and ``.tsv``
-        `columns`, `drop_columns`, `index_column` and those of the layout.
+        Those of :func:`read_table` that the kind takes: none for graphs; `encoding` and `missing` for spectra;
+        `columns` (one), `index_column` and those of the layout for sequences and texts of a table; for series `key`,
+        and of ``.csv`` and ``.tsv`` `columns`, `drop_columns`, `index_column` and those of the layout.
 
     Returns
     -------

@@ -27,11 +27,11 @@ _COMPOUNDS = ("inchikey", "inchi", "cas_number", "casno", "cas", "nistno", "nist
 _NO_PEAKS = re.compile(r"^(num peaks:)\s*0\s*$", re.IGNORECASE | re.MULTILINE)
 
 
-def read_spectra(file: Path, **_: Any) -> Dataset:
+def read_spectra(file: Path, encoding: str = "utf-8", **_: Any) -> Dataset:
     """Read spectra as pairs ``(mz, intensity)``, without those of no peak, and of intact ions beside fragments."""
     if file.suffix.lower() not in SPECTRA:
         raise InputError(f"{file}: spectra are read from files that end in {' or '.join(SPECTRA)}")
-    records = _records(file)
+    records = _records(file, encoding)
     items = np.fromiter(((one.peaks.mz, one.peaks.intensities) for one in records), object)
     fragments = _of_fragments(records)
     data = Dataset(items, "spectra", _names(records), None, str(file), aliases=_aliases(records))
@@ -39,9 +39,9 @@ def read_spectra(file: Path, **_: Any) -> Dataset:
     return keep_rows(keep_rows(data, fragments, "MS level 1: no fragments"), peaks[fragments], "no peaks")
 
 
-def read_tags(file: Path, missing: Collection[str] = ()) -> Columns:
+def read_tags(file: Path, missing: Collection[str] = (), encoding: str = "utf-8") -> Columns:
     """What the records say besides their peaks, as columns."""
-    records = _records(file)
+    records = _records(file, encoding)
     texts = [
         {key: str(cell) for key, cell in one.metadata.items() if isinstance(cell, (str, int, float))} for one in records
     ]
@@ -52,10 +52,10 @@ def read_tags(file: Path, missing: Collection[str] = ()) -> Columns:
     return Columns(str(file), tuple(tags), list(tags.values()), stored=_names(records))
 
 
-def _records(file: Path) -> list[Any]:
+def _records(file: Path, encoding: str) -> list[Any]:
     """Spectra as matchms reads them, silently."""
     reader = optional("matchms.importing")
-    text = read_text(file)
+    text = read_text(file, encoding)
     logging.getLogger("matchms").setLevel(logging.ERROR)
     try:
         if file.suffix.lower() != ".msp":

@@ -14,7 +14,7 @@ import numpy as np
 from rkhs._core.checks import check_choice, check_count, check_list
 from rkhs._core.errors import InputError, optional, quote
 from rkhs._core.files import UNREADABLE, as_path, check_readable, old_headers
-from rkhs.data.arrays import read_array
+from rkhs.data.arrays import named_by_arrays, read_array
 from rkhs.data.dataset import Dataset, RowNames, as_gram, as_numbers, check_unique_names, existing_path, locate
 from rkhs.data.fasta import read_fasta
 from rkhs.data.formats import (
@@ -49,7 +49,7 @@ _ALLOWED: dict[str, frozenset[str]] = {
     ".npz": _COLUMN_SELECTION | {"gram", "key"},
     ".smi": frozenset({"encoding"}) | _FINGERPRINT_OPTIONS,
     **dict.fromkeys(SDF, _FINGERPRINT_OPTIONS | {"columns", "index_column", "missing"}),
-    **dict.fromkeys(SPECTRA, frozenset({"columns", "missing"})),
+    **dict.fromkeys(SPECTRA, frozenset({"columns", "missing", "encoding"})),
     **dict.fromkeys(FASTA, frozenset()),
 }
 EXTENSIONS = tuple(_ALLOWED)
@@ -193,7 +193,9 @@ def read_parts(file: Path, extension: str, options: Options, rows: int | None = 
         yield from molecules(_smiles(file, extension, options, rows), source, options.fingerprint_options)
     elif extension in (".npy", ".npz"):
         X = read_array(file, options.key, options.columns, options.drop_columns, square=options.gram is True)
-        yield as_gram(Dataset(X, "vectors", None, None, source), options.gram)
+        data = Dataset(X, "vectors", None, None, source)
+        chosen = options.columns or options.drop_columns or extension == ".npy"
+        yield as_gram(named_by_arrays(data, file, options.gram) if options.gram and not chosen else data, options.gram)
     elif rows is not None or not is_text_table(file):
         yield from _numbers(file, options, rows)
     else:
@@ -328,7 +330,7 @@ def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int 
     if extension_of(file) in SDF:
         return iter([read_sdf(file, options.missing or (), options.index_column)])
     if extension_of(file) in SPECTRA:
-        return iter([read_tags(file, options.missing or ())])
+        return iter([read_tags(file, options.missing or (), options.encoding)])
     if extension_of(file) in TABLES and extension_of(file) not in TEXT_TABLES:
         return _open_parquet(file, options.missing or (), rows, raw)
     raw = ((options.index_column, "index_column"), *raw)
@@ -420,7 +422,8 @@ def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
     check_readable(file)
     try:
         if not is_text_table(file):
-            return list(next(open_columns(file, Options(), rows=1)).names or ())
+            settings = Options(**{name: options[name] for name in ("encoding",) if name in options})
+            return list(next(open_columns(file, settings, rows=1)).names or ())
         return list(find_layout(file, Options(**options | {"header": True, "missing": None})).names or ())
     except InputError:  # read_table reports the error
         return []

@@ -189,7 +189,7 @@ class KernelEstimator(EngineThreads, WholeFits):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = reads_gram(self.kernel)
         tags.input_tags.sparse = not tags.input_tags.pairwise
-        tags.input_tags.allow_nan |= self._columns in TABLES
+        tags.input_tags.allow_nan |= isinstance(self._columns, str) and self._columns in TABLES
         return tags
 
     def _announce_dense(self, shape: tuple[int, int], storage: Storage | str | None = None, taken: float = 0.0) -> None:

@@ -29,7 +29,7 @@ from rkhs._core.arrays import (
     warn_of_one_column,
 )
 from rkhs._core.checks import check_gram, check_spread, check_squares
-from rkhs._core.errors import InputError, quote
+from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.ownership import private_copy, unshared
 from rkhs._core.stored import Stored, check_places, check_shape, check_whole
 from rkhs.engines.sources import as_rows, is_stream
@@ -60,6 +60,8 @@ _OF_KERNEL = (
     "make them of distances by the formula of the fit, or fit on distances: rkhs fit FILE --gram reads these",
 )
 _OF_DISTANCES = "distances", "the model makes kernel values of them"
+_NEARLY_ALL, _ROWS_TO_TELL = 0.9, 5  # share of rows that are no distances; rows that tell kernel values
+_NO_ITEM_NEAR = 0.3  # what several items explain of a new one, beyond the nearest
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,12 +248,15 @@ class Reader(Stored):
         """Kernel values of new items; where no item has most of them with those of the fit, as distances, an error."""
         K = rows if self.distance_scale is None else np.exp(rows / -self.distance_scale)
         bound = np.zeros((1, 1)) if self.bound is None else self.bound
-        if 2 * (np.square(K[:, spread_places(self.n_items, len(bound))] @ bound).sum(axis=1) > 1.0).sum() > len(K):
+        parts = np.square(K[:, spread_places(self.n_items, len(bound))] @ bound).sum(axis=1)
+        if 2 * (parts > 1.0).sum() > len(K):
             needed, advice = _OF_KERNEL if self.distance_scale is None else _OF_DISTANCES
             raise InputError(
                 f"{name} must hold {needed} with the items of the fit; got numbers such as "
                 f"{quote(rows[0, :3].round(4).tolist())} in row 0, which no item has; {advice}"
             )
+        if self.distance_scale is not None and self.bound is not None:
+            _warn_of_no_distances(name, rows, K.max(axis=1), parts, self.bound @ self.bound.T)
         return K if self.kept is None else np.ascontiguousarray(K[:, self.kept])
 
     def open(self, estimator: BaseEstimator, X: Any, step: int) -> tuple[int, Callable[[slice], Any]]:
@@ -388,3 +393,23 @@ def _warn_of_columns(estimator: BaseEstimator, rows: Any, kernel: Kernel | Opera
         dense = hasattr(estimator, "columns") and isinstance(rows, np.ndarray)
         way = "pass columns='scaled' to standardise them all" if dense else "standardise the columns"
         warn_of_one_column(rows, getattr(estimator, "feature_names_in_", None), f"{way}, or leave that one out")
+
+
+def _warn_of_no_distances(
+    name: str, rows: np.ndarray, near: np.ndarray, parts: np.ndarray, inverse: np.ndarray
+) -> None:
+    """Warn where nearly all rows are farther from the items of the fit than these from each other, or kernel values.
+
+    An item of the fit is explained by the others up to ``1 / inverse_ii``; kernel values read as distances are
+    explained better than all items of the fit, though no item is near them.
+    """
+    far = near < np.linalg.inv(inverse).min()
+    explained = (parts > 1.0 - 1.0 / inverse.diagonal().max()) & (parts > near**2 + _NO_ITEM_NEAR)
+    as_kernel = len(rows) >= _ROWS_TO_TELL and rows.min() > 0.0 and rows.max() <= 1.0 and explained.mean() > _NEARLY_ALL
+    if as_kernel or far.mean() > _NEARLY_ALL:
+        got = "which look like kernel values" if as_kernel else "farther from all of them than they are from each other"
+        warn(
+            f"{name} must hold distances with the items of the fit, in their units; got numbers such as "
+            f"{quote(rows[0, :3].round(4).tolist())} in row 0, {got}; compute the distances as those of the fit, or do "
+            "not trust the answers"
+        )
