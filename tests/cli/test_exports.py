@@ -173,7 +173,9 @@ def test_the_line_that_writes_logarithms_takes_words_for_gaps(run) -> None:
         [f"p{i}", *("Filtered" if (i + j) % 7 == 0 else f"{sizes[i, j]:.4f}".replace(".", ",") for j in range(8))]
         for i in range(60)
     ]
-    table("a.tsv", ["\t".join(row) for row in [["protein", *(f"S{j}" for j in range(8))], *rows]])
+    names = "\t".join(["protein", *(f"S{j}" for j in range(8))])
+    pages = [["-" * 9, names, *map("\t".join, rows[start : start + 20])] for start in (0, 20, 40)]
+    table("a.tsv", ["Printed", *chain(*pages)])
     _, said, _ = run("novelty", "a.tsv", "--transpose", "-o", "n.csv")
     line = re.search(r'python -c "(.*)"', said)
     assert line is not None, said

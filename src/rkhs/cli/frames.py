@@ -30,20 +30,24 @@ def pandas_call(source: str, args: argparse.Namespace, numbers: Collection[int] 
     first = next(layout.rows())[0]
     with layout.lines() as handle:
         above = [*takewhile(lambda row: row[0] < first, replace(layout, printed=frozenset()).split(handle))]
-    with layout.lines() as handle:
-        below = [i for i, line in enumerate(handle) if i >= first and line.strip() in layout.printed]
     if sheet := extension == ".xlsx":
         above = [(number, cells) for number, (_, cells) in enumerate(above, 1)]
     at, cells = _row_of_names(layout, above)
     options: dict[str, Any] = {"sheet_name": layout.sheet} if sheet else _of_text(layout)
     options |= {
-        "skiprows": _skipped(above, at, below),
+        "skiprows": _skipped(above, at, _printed(layout, first)),
         "skipfooter": len(layout.foot),
         "thousands": layout.thousands,
         "na_values": sorted(layout.missing | _words(layout, numbers)),
     }
     arguments = "".join(f", {name}={value!r}" for name, value in options.items() if value)
     return f"pandas.read_{'excel' if sheet else 'csv'}({source!r}{arguments}{_index(layout, cells)})"
+
+
+def _printed(layout: Layout, first: int) -> list[int]:
+    """Find rules and repeated names below the first row, as lines from 0."""
+    with layout.lines() as handle:
+        return [i for i, line in enumerate(handle) if i >= first and line.strip() in layout.printed]
 
 
 def _words(layout: Layout, numbers: Collection[int]) -> set[str]:

@@ -285,11 +285,11 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     guessed += _leading_zero_notes(names, body, width)
     names = names and _all_names(names, groups, blank, guessed)
     skip = len(over) + len(groups) + len(table) - len(body)
-    again = [] if names is None else _names_again(layout, len(over), skip, guessed)
+    repeated = _repeated_names(layout, len(over), skip if names else 0, guessed)
     return replace(
         layout,
-        printed=layout.printed.union(again),
-        skip=skip - len(again),
+        printed=layout.printed.union(repeated),
+        skip=skip - len(repeated),
         names=names,
         width=width,
         blank=blank if options.records is None else blank | {0},
@@ -298,19 +298,19 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     )
 
 
-def _names_again(layout: Layout, start: int, stop: int, guessed: list[str]) -> list[str]:
+def _repeated_names(layout: Layout, start: int, stop: int, guessed: list[str]) -> list[str]:
     """Lines of names that stand again below the first row, as on each page of a printed list; counts them."""
     with layout.lines() as handle:
-        rows = islice(layout.split(handle), start, stop)
+        rows = [*islice(layout.split(handle), stop)][start:]
         above = [number for number, row in rows if len(row) > 1 and TEXT in kinds_of(row)]
     with layout.lines() as handle:
         named = [
             line.strip() for number, line in enumerate(islice(handle, max(above, default=0)), 1) if number in above
         ]
-        again = Counter(filter(named.__contains__, map(str.strip, handle)))
-    if again:
-        guessed.append(f"rows that repeat the names of the columns left out: {again.total()}")
-    return [line for line in named if line in again]
+        repeated = Counter(filter(named.__contains__, map(str.strip, handle)))
+    if repeated:
+        guessed.append(f"rows that repeat the names of the columns left out: {repeated.total()}")
+    return [line for line in named if line in repeated]
 
 
 def _from_first_row(layout: Layout, body: list[Row], path: Path) -> list[Row]:
