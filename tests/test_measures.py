@@ -8,11 +8,11 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 22_075,
-    "statements of the tools": 11_010,
-    "names in words of this project alone": 2,
-    "docstring lines behind no door": 3_088,
-    "functions of complexity above 15": 1,
-    "functions of complexity above 10": 68,
+    "statements of the tools": 11_013,
+    "names in words of this project alone": 0,
+    "docstring lines behind no door": 3_090,
+    "functions of complexity above 15": 0,
+    "functions of complexity above 10": 66,
     "import circles": 0,
     "modules behind kernel_autoencoder": 115,
     "files that name an option": 11,
