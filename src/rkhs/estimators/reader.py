@@ -60,7 +60,7 @@ _OF_KERNEL = (
     "make them of distances by the formula of the fit, or fit on distances: rkhs fit FILE --gram reads these",
 )
 _OF_DISTANCES = "distances", "the model makes kernel values of them"
-_NEARLY_ALL, _ROWS_TO_TELL = 0.9, 5  # share of rows that are no distances; rows that tell kernel values
+_NEARLY_ALL, _ENOUGH_ROWS = 0.9, 5  # share of rows that are no distances; rows that show kernel values
 _NO_ITEM_NEAR = 0.3  # what several items explain of a new one, beyond the nearest
 
 
@@ -405,7 +405,7 @@ def _warn_of_no_distances(
     """
     far = near < np.linalg.inv(inverse).min()
     explained = (parts > 1.0 - 1.0 / inverse.diagonal().max()) & (parts > near**2 + _NO_ITEM_NEAR)
-    as_kernel = len(rows) >= _ROWS_TO_TELL and rows.min() > 0.0 and rows.max() <= 1.0 and explained.mean() > _NEARLY_ALL
+    as_kernel = len(rows) >= _ENOUGH_ROWS and rows.min() > 0.0 and rows.max() <= 1.0 and explained.mean() > _NEARLY_ALL
     if as_kernel or far.mean() > _NEARLY_ALL:
         got = "which look like kernel values" if as_kernel else "farther from all of them than they are from each other"
         warn(
