@@ -218,10 +218,8 @@ def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
 
 
 def _of_file(names: list[str], titles: Sequence[str]) -> dict[str, None]:
-    """The columns of a file that names are those of, perhaps in windows; none where that is all that is cut."""
-    cut = {title.removesuffix("+0") for title in titles if title.endswith("+0")}
-    found = dict.fromkeys(name.rpartition("+")[0] if cut else name for name in names)
-    return found if not cut or {*found} < cut else {}
+    """Keep names that are columns of the file: those of windows, as load+47, are none."""
+    return dict.fromkeys(names if not any(title.endswith("+0") for title in titles) else ())
 
 
 def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
