@@ -8,7 +8,7 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 22_075,
-    "statements of the tools": 11_013,
+    "statements of the tools": 11_011,
     "names in words of this project alone": 0,
     "docstring lines behind no door": 3_090,
     "functions of complexity above 15": 0,
