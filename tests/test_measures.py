@@ -8,9 +8,9 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 22_075,
-    "statements of the tools": 11_011,
+    "statements of the tools": 11_013,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 3_090,
+    "docstring lines behind no door": 3_091,
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 66,
     "import circles": 0,

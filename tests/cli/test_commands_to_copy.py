@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rkhs._core.errors import InputError
+from rkhs.cli.main import main
 from rkhs.data import read_items
 from tests.cli.commands import printed, table
 
@@ -305,3 +306,17 @@ def test_one_run_prints_one_command(run) -> None:
     assert said.count("\n\n  rkhs ") == 1
     assert printed(said)[-2:] == ["--drop-columns", "day,size"]
     assert run(*printed(said))[:2] == (0, "")
+
+
+def test_a_command_that_was_run_is_not_printed_as_its_own_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Numbers with a minus behind them, which no separator reads."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"n{i};1.2{i % 10}0,{i:03d};{i}" for i in range(30)]
+    Path("a.csv").write_text("\n".join(["name;y;x", *rows, "m;1.250,500-;3"]) + "\n")
+    words = ["novelty", "a.csv", "--thousands", "."]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "got 1 with separators, first '1.250,500-'" in said
+    assert "this command" not in said

@@ -162,10 +162,15 @@ def with_command(message: Exception, args: argparse.Namespace) -> str:
         does.append(f"does what the {'warning above advises' if len(args.advice) == 1 else 'warnings above advise'}")
     if len(words := options.get("missing") or []) > _MOST_WORDS:
         message = InputError(f"{message}; --missing names {len(words)} cells that become gaps: {_in_common(words)}")
-    ways = [options, *filter(None, [getattr(found, "otherwise", None)])]
-    commands = "".join(as_command(with_advice(args, way)) for way in ways)
+    commands = _commands(args, [options, *filter(None, [getattr(found, "otherwise", None)])])
     does += _unnamed(args, " ".join([str(message), *does]), options, known=does[:1] not in ([], ["reads it"]))
-    return f"{message}; this command {', and '.join(does)}:{commands}" if does else str(message)
+    return f"{message}; this command {', and '.join(does)}:{commands}" if does and commands else str(message)
+
+
+def _commands(args: argparse.Namespace, ways: list[dict[str, Any]]) -> str:
+    """The command with each of some options, but for one that was run just now."""
+    words = (with_advice(args, way) for way in ways)
+    return "".join(as_command(one) for one in words if sorted(one) != sorted(args.words))
 
 
 def _unnamed(args: argparse.Namespace, text: str, options: dict[str, Any], *, known: bool) -> list[str]:
