@@ -74,6 +74,8 @@ def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: py
         classifier.predict([{"A": 1.0, "b": 2.0}])
     with pytest.raises(AttributeError, match="has no predict: it makes codes; rkhs.evaluation.load_classifier reads"):
         model.predict(rows)
+    with pytest.raises(AttributeError, match="^'OperatorKernelRegressor' object has no attribute 'predict_proba'$"):
+        rkhs.OperatorKernelRegressor().predict_proba  # noqa: B018
     np.testing.assert_allclose(classifier.predict_proba(np.stack([A, B], axis=1)), shares, rtol=5e-6)
     truth = np.where(SIDE > 0, "yes", "no")[20:]
     assert np.mean([row["churn"] for row in found[20:]] == truth) > 0.8

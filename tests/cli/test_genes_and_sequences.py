@@ -176,7 +176,7 @@ def test_pages_pictures_and_warnings_call_rows_by_short_names(run: Run) -> None:
     """And the flag that leaves rows out has the whole names."""
     counts = counts_of_genes().to_numpy().T.copy()
     counts[5] = 0
-    names = [f"/scratch/work/{i % 3}d/P{i:03d}_T1_Aligned.sortedByCoord.out.bam" for i in range(24)]
+    names = [f"/scratch/run/{i % 3}d/P{i:03d}_T1_Aligned.sortedByCoord.out.bam" for i in range(24)]
     pandas.DataFrame(counts, names, [f"g{i}" for i in range(60)]).to_csv("a.csv", index_label="sample")
     status, err, _ = run("map", "a.csv", "-o", "a.html")
     assert status == 0

@@ -45,10 +45,8 @@ def _refuse_other_kinds(columns: list[list[Any]], rows: list[Any], known: Sequen
         for i, cell in enumerate(column):
             stray = kind == "date" and isinstance(cell, str) and not are_dates([cell])
             if cell is not None and (stray or isinstance(rows[i][j], _FOREIGN[kind])):
-                was = {"text": "texts", "date": "dates such as 2024-01-31", "truth": "truth values"}.get(
-                    kind, "numbers"
-                )
-                raise InputError(f"X must hold {was} in {title}, as in fit; got {quote(rows[i][j])} in row {i}")
+                what = f"X must hold {_NAMES.get(kind, 'numbers')} in {title}, as in fit"
+                raise InputError(f"{what}; got {quote(rows[i][j])} in row {i}")
 
 
 def _rows_of_one_length(X: Any, reader: str) -> tuple[list[Any], int]:

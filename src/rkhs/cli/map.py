@@ -80,7 +80,7 @@ def _draw(args: argparse.Namespace, model: estimators.KernelEstimator, data: Dat
     figure, names = Figure(figsize=(6.4, 5.2), layout="constrained"), data.row_names and tuple(short_labels(data))
     if all(map(_MIDNIGHT.search, names or ())):
         names = tuple(_MIDNIGHT.sub("", name) for name in names or ()) or None
-    fonts: Any = {"font.family": ["DejaVu Sans", *_FONTS & {font.name for font in fontManager.ttflist}]}
+    fonts: Any = {"font.family": ["DejaVu Sans", *sorted(_FONTS & {font.name for font in fontManager.ttflist})]}
     with warnings.catch_warnings(record=True, action="always", category=UserWarning) as lacking, rc_context(fonts):
         ax = figure.add_subplot()
         plots.CodeMapDisplay(model.codes_, title=_title(model, data), names=names, **colours).plot(ax)

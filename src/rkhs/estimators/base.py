@@ -100,7 +100,7 @@ class KernelEstimator(EngineThreads, WholeFits):
 
     def __getattr__(self, name: str) -> Any:
         """Other attributes are fitted ones, which may be there or not; codes predict nothing."""
-        if name in ("predict", "predict_proba"):
+        if name in ("predict", "predict_proba") and hasattr(type(self), "transform"):
             what = f"{type(self).__name__} has no {name}: it makes codes"
             raise AttributeError(f"{what}; rkhs.evaluation.load_classifier reads a file of rkhs fit --predict CLASS")
         return object.__getattribute__(self, name)
