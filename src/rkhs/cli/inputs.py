@@ -65,7 +65,7 @@ class LackingColumns(InputError):
         self.few = 2 * len(names) < of  # of the columns of the model, so that a model without them is worth a fit
 
 
-_OF_TEXTS = ("encoding", "delimiter", "comment", "decimal", "thousands", "records")  # options that read text tables
+_OF_TEXTS = ("encoding", "delimiter", "comment", "decimal", "thousands")  # options that read text tables
 _SHAPES = ("transpose", "window", "step")  # options that make other rows of those of a file
 _OF_FIT = "the columns of the training file"
 _OF_ITEMS = "the kernel values or distances with the items of the fit, all of which are needed"

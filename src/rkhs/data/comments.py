@@ -94,7 +94,7 @@ def _of_numbers(rows: list[list[str]]) -> bool:
     return any(rows) and all(is_gap(cell) or holds_number(cell) for row in rows for cell in row)
 
 
-def uncommented(lines: TextIO, marks: Iterable[str | None], is_comment: Callable[[str], bool]) -> Any:
+def uncommented(lines: TextIO, marks: Iterable[str | bool | None], is_comment: Callable[[str], bool]) -> Any:
     """A file without its lines of comments, where these or others have a mark, as pandas reads it."""
     return _Uncommented(filterfalse(is_comment, lines)) if any(marks) else lines
 

@@ -64,7 +64,6 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     found = next(open_columns(file, settings))
     position = locate(column, found.names, found.width, argument)
     found.chosen([position], None, settings.index_column)
-    found.read_several([position])
     found.drop_units([position])
     _warn_of_neighbours(found, [position])
     found.warn_of_left_out([position], settings.missing)
@@ -290,7 +289,6 @@ def reading_advice(path: str | os.PathLike[str], options: dict[str, Any], *more:
     if is_table(file) and settings.smiles_column is None:
         found = next(open_columns(file, settings))
         positions, _ = found.chosen(settings.columns, settings.drop_columns, settings.index_column)
-        found.read_several(positions)
         several += filter(None, map(found.measured, positions))
     words = [*(settings.missing or ()), *(text for one in several for text in one.others)]
     marks = {name: mark for one in reversed(several) for name, mark in one.marks.items()}
@@ -363,7 +361,6 @@ def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **o
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     read = range(found.width) if settings.columns is None else found.chosen(settings.columns, None, None)[0]
-    found.read_several(read)
     found.drop_units(read)
     for wanted in settings.columns or ():
         found.refuse_few_words(locate(wanted, found.names, found.width, "columns"))

@@ -91,7 +91,6 @@ def read_table(
     thousands: str | None = None,
     comment: str | None = None,
     skip_rows: int | None = None,
-    records: str | None = None,
 ) -> Dataset:
     r"""Read vectors, a Gram matrix or molecules from a file; its extension says the format.
 
@@ -143,8 +142,6 @@ def read_table(
         begin with ``#``, ``%`` or ``//``, and such lines between its rows where no row of the table is like them.
     skip_rows : int, default=None
         Number of rows to skip above the table. None: skips titles, that is rows with a single text.
-    records : str, default=None
-        Read the rows whose first cell this is, without that cell, of a file whose rows are records of several kinds.
 
     Returns
     -------
@@ -295,8 +292,6 @@ def check_layout(options: Options) -> None:
         check_count(options.skip_rows, "skip_rows", at_least=0)
     if options.missing is not None:
         check_list(options.missing, "missing", "cells")
-    if not isinstance(options.records, (str, type(None))):
-        raise InputError(f"`records` must be the text that rows of one kind begin with; got {quote(options.records)}")
 
 
 def _given(options: Options) -> list[str]:

@@ -32,7 +32,6 @@ from rkhs.data.text import (
     Measurements,
     Mendable,
     MixedCells,
-    Note,
     are_smiles,
     beyond_range,
     grouped_advice,
@@ -45,7 +44,6 @@ from rkhs.data.text import (
     measurements,
     names_rows,
     number_in,
-    several_numbers,
     unescape_formula,
     ungrouped,
     with_unit,
@@ -160,13 +158,6 @@ class Columns:
         """Refuse many numbers with one unit among which a few cells are words: they are no classes."""
         if (found := self.measured(position)) is not None:
             raise FewWords(self.source, self.names[position] if self.names else column_label(None, position), found)
-
-    def read_several(self, positions: Sequence[int]) -> None:
-        """Read cells of several numbers among many of one, and note it."""
-        for j in (j for j in positions if self.cells[j].dtype == object):
-            for what, cells in several_numbers(self.cells[j].tolist(), *self._marks):
-                warn(Note(f"{self.source}: {column_label(self.names, j)}: {what}"))
-                self.cells[j] = typed(cells, *self._spelling)
 
     def drop_units(self, positions: Sequence[int]) -> None:
         """Read columns of numbers that all have one unit as numbers, and warn of it."""
@@ -553,7 +544,7 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
         above = layout.split(handle)
         for _ in range(layout.skip):
             next(above)
-        source = uncommented(handle, (layout.comment, layout.records, *layout.foot, *layout.printed), layout.is_comment)
+        source = uncommented(handle, (layout.comment, *layout.foot, layout.ruled), layout.is_comment)
         try:
             found = _strictly(lambda: pandas.read_csv(source, chunksize=rows, **options, **exact))
             parts = iter([found] if rows is None else found)
