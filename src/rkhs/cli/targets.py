@@ -244,16 +244,21 @@ def _column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarr
         if name != only:
             raise InputError(f"{flag}: {args.input} has one column next to its items, {only}; got {name}; write {only}")
         return classes.astype(kind)
-    flags = ["--" + name for name in ("gram", "transpose", "window") if getattr(args, name)]
-    if flags or not has_columns(args.input):
-        what = "a Gram matrix" if args.gram else flags[0] if flags else repr(args.input)
-        raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
+    _refuse_no_table(args, flag)
     try:
         return read_column(args.input, name, argument="target", index_column=args.index_column, **reading_options(args))
     except FewWords as error:
         raise with_words_as_gaps(args, without_columns(args, name), error) from error
     except InputError as error:
         raise _of_columns(args, error, flag) from error
+
+
+def _refuse_no_table(args: argparse.Namespace, flag: str) -> None:
+    """Refuse a column of an input that is no table as it is read."""
+    flags = ["--" + name for name in ("gram", "transpose", "window") if getattr(args, name)]
+    if flags or not has_columns(args.input):
+        what = "a Gram matrix" if args.gram else flags[0] if flags else repr(args.input)
+        raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
 
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
