@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 from rkhs._core.errors import InputError, quote
 from rkhs.data import formats
-from rkhs.data.comments import foot_lines, is_rule, log_below, mark_of, rows_among, table_lines, without_comments
+from rkhs.data.comments import foot_lines, is_rule, mark_of, rows_among, table_lines, without_comments
 from rkhs.data.dataset import column_label, listed, refuse_empty
 from rkhs.data.encodings import encoding_of, other_encoding
 from rkhs.data.formats import extension_of
@@ -31,7 +31,6 @@ from rkhs.data.headers import (
     find_names,
     full_names,
     kinds_of,
-    rises,
     split_header,
     widths,
 )
@@ -193,14 +192,6 @@ def _known_layout(path: Path, _: tuple[int, int], asked: tuple[tuple[str, Any], 
     return layout
 
 
-def _in_front_of_axis(names: Sequence[str], guessed: list[str]) -> set[int]:
-    """The second column, where neither it nor the first has a name, and the others are named by an axis."""
-    if not names or any(names[:2]) or not rises(names[2:]):
-        return set()
-    guessed.append("the second column, without a name in front of an axis, is left out")
-    return {1}
-
-
 def _all_names(names: tuple[str, ...], groups: list[Row], blank: Iterable[int], guessed: list[str]) -> tuple[str, ...]:
     """Names of all columns, that differ; counts the rows above that are no part of them."""
     found = full_names(names, groups, blank, guessed)
@@ -276,7 +267,6 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     blank = _blank_columns(names, kinds, width)
     if blank:
         guessed.append(f"columns without name and cells are left out: {len(blank)}")
-    blank |= _in_front_of_axis(names or (), guessed)
     guessed += _leading_zero_notes(names, body, width)
     names = names and _all_names(names, groups, blank, guessed)
     return replace(
@@ -317,7 +307,7 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     encoding, missing = encoding_of(path, options.encoding), frozenset(options.missing or ())
     usual = "\t" if extension_of(path).startswith(".tsv") else ","
     layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key, thousands=options.thousands)
-    foot = _foot(layout)
+    foot = foot_lines(formats.last_lines(path, encoding, layout.sheet))
     layout = replace(layout, foot=frozenset(foot))
     if foot:
         guessed.append(f"rows below the table left out: {len(foot)}, the first {quote(foot[0].strip(',;|'))}")
@@ -335,15 +325,6 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     if declared:
         rows[0] = []
     return *_with_decimal_points(layout, rows, options.decimal, guessed), skip
-
-
-def _foot(layout: Layout) -> list[str]:
-    """Lines below the table: a few notes, or the log of an instrument below a blank line."""
-    last = formats.last_lines(layout.path, layout.encoding, layout.sheet)
-    if (foot := foot_lines(last)) or "" not in map(str.strip, last):
-        return foot
-    with layout.lines() as handle:
-        return log_below(list(handle))
 
 
 def _with_decimal_points(
