@@ -133,12 +133,7 @@ def _names_in_texts(data: Dataset) -> str | None:
     if data.kind != "table" or data.column_names is None:
         return None
     columns = zip(data.column_names, data.X.T.tolist(), strict=True)
-    return next((name for name, cells in columns if _hardly_repeat(cells)), None)
-
-
-def _hardly_repeat(cells: list[Any]) -> bool:
-    """Whether all cells are texts, most of them different."""
-    return set(map(type, cells)) == {str} and len(cells) < 2 * len(set(cells))
+    return next((name for name, c in columns if {*map(type, c)} == {str} and len(c) < 2 * len({*c})), None)
 
 
 def _holds_axis(data: Dataset) -> bool:

@@ -170,12 +170,8 @@ def _unnamed(args: argparse.Namespace, text: str, options: dict[str, Any], *, kn
         cells = [str(cell) for cell in (value if isinstance(value, list) else [value])]
         flag = f"--{name.replace('_', '-')}"
         if known or flag in text:
-            cells = [cell for cell in cells if isinstance(value, list) and not _stands_in(text, cell)]
+            new = (cell for cell in cells if re.search(rf"(?<!\w){re.escape(cell)}(?!\w)", text) is None)
+            cells = [*new] if isinstance(value, list) else []
         if cells:
             found.append(_DOES.get(name, f"reads it by {flag} {{}}").format(listed([*map(quote, cells)], 3)))
     return found
-
-
-def _stands_in(text: str, word: str) -> bool:
-    """Whether a word, or several, stand in a text, and not as a part of another word."""
-    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None

@@ -357,11 +357,13 @@ def _lone(found: list[Lone]) -> Iterator[Remark]:
     of_rows: dict[str, list[Lone]] = {}
     for one in found:
         of_rows.setdefault(one.row or one.title, []).append(one)
+    single: list[Lone] = []
     for row, some in of_rows.items():
-        if len(some) > _NAMED:
-            titles = listed([one.title for one in some])
-            yield Remark(f"{row} holds values far from all others in {len(some)} columns ({titles}): is the row wrong?")
-    single = [one for some in of_rows.values() if len(some) <= _NAMED for one in some]
+        if len(some) <= _NAMED:
+            single += some
+            continue
+        titles = listed([one.title for one in some])
+        yield Remark(f"{row} holds values far from all others in {len(some)} columns ({titles}): is the row wrong?")
     yield from (Remark(one.text) for one in single[:_NAMED])
     if rest := [f"{one.title} ({one.place})" for one in single[_NAMED:]]:
         yield Remark(f"{len(rest)} more values stand far from all others of their columns: {listed(rest)}.")

@@ -195,20 +195,24 @@ def _by_name(
     """The names of the items, and cells of a column by the names of their rows; items without a row are reported."""
     keys = [*(found.texts(j) for j in range(found.width) if j != position), found.stored or ()]
     names, best = _most_alike(namings, keys, found.source)
-    wanted, values = set(names), dict(zip(best, cells.tolist(), strict=False))
-    got = f"none, but {listed(list(map(quote, best)), 1)}" if wanted.isdisjoint(values) else ""
-    if not got and len(values) < len(best):
-        got = f"{quote(Counter(best).most_common(1)[0][0])} more than once"
-    if got:
-        examples = " or ".join(dict.fromkeys(quote(names[0]) for names in namings))
-        what = f"{found.source}: expected names such as {examples}, each once, in a column"
-        raise InputError(f"{what}; got {got}; write there the names of the rows of the input")
+    values = dict(zip(best, cells.tolist(), strict=False))
+    if not {*names} & {*values} or len(values) < len(best):
+        _refuse_names(found.source, namings, names, best)
     if lacking := [name for name in dict.fromkeys(names) if name not in values]:
-        strange = [quote(name) for name in values if name not in wanted]
+        strange = [*map(quote, values.keys() - {*names})]
         rows = many(len(strange), "row there is", "rows there are")
-        more = f"; {rows} of no item, such as {strange[0]}" if strange else ""
+        more = f"; {rows} of no item, such as {min(strange)}" if strange else ""
         warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}{more}")
     return names, values
+
+
+def _refuse_names(source: str, namings: Sequence[Sequence[str]], names: Sequence[str], keys: Sequence[str]) -> None:
+    """Refuse a column of names that repeat, or that are none of the items."""
+    examples = " or ".join(dict.fromkeys(quote(some[0]) for some in namings))
+    repeated = f"{quote(Counter(keys).most_common(1)[0][0])} more than once"
+    got = repeated if {*names} & {*keys} else f"none, but {listed(list(map(quote, keys)), 1)}"
+    what = f"{source}: expected names such as {examples}, each once, in a column"
+    raise InputError(f"{what}; got {got}; write there the names of the rows of the input")
 
 
 def _without_ends(names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -359,20 +363,20 @@ def column_values(
         return cells if kind == "text" else _known_days(found, position, cells)
     if (days := found.days(position)) is not None:
         return days
-    if found.mostly_numbers(position):
-        if stray == "gap":
-            return found.without_strays(position)
-        if kind is None:
-            found.refuse_texts([position])
-    odd = found.odd_cells(position)
+    if stray == "gap" and found.mostly_numbers(position):
+        return found.without_strays(position)
     if kind == "number":
-        raise _of_another_kind(found, position, kind, odd)
-    _check_texts(f"{found.source}: {column_label(found.names, position)}", cells[odd].tolist(), found)
+        raise _of_another_kind(found, position, kind, found.odd_cells(position))
+    _check_texts(found, position)
     return cells
 
 
-def _check_texts(where: str, texts: list[str], found: Columns) -> None:
+def _check_texts(found: Columns, position: int) -> None:
     """Refuse texts that are numbers in another notation, and warn of those that differ in case or spaces alone."""
+    if found.mostly_numbers(position):
+        found.refuse_texts([position])
+    where = f"{found.source}: {column_label(found.names, position)}"
+    texts = found.cells[position][found.odd_cells(position)].tolist()
     _refuse_hidden_numbers(where, texts, found)
     for text in alike_spellings(where, texts):
         warn(text)

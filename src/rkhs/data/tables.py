@@ -390,11 +390,11 @@ class Columns:
         units = _UNITS if any(" with the unit " in text for text in named) else self._thousands(others)
         what = f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}"
         what, leave_out = f"{what}{self._counted_gaps(gaps)}{units}", "or leave columns out with drop_columns=[...]"
-        if not nearly:
-            names: Any = self.names or range(self.width)
-            raise MixedCells(what, f"{MIXED}, {leave_out}{OF_TEXTS}", columns=[names[j] for j in others])
-        odd = list(dict.fromkeys(self.cells[j][i] for j in nearly for i in self.odd_cells(j)))
-        raise MixedCells(what, f"{_of_odd_cells(odd)}, {MIXED}, {leave_out}{OF_TEXTS * bool(others)}", odd)
+        odd = list(dict.fromkeys(chain.from_iterable(self.cells[j][self.odd_cells(j)] for j in nearly)))
+        if odd:
+            raise MixedCells(what, f"{_of_odd_cells(odd)}, {MIXED}, {leave_out}{OF_TEXTS * bool(others)}", odd)
+        columns = [*map((self.names or range(self.width)).__getitem__, others)]
+        raise MixedCells(what, f"{MIXED}, {leave_out}{OF_TEXTS}", columns=columns)
 
     def _described(self, position: int, *, few: bool) -> str:
         """A column of texts, how many cells hold one, and the first; `few` among numbers."""
