@@ -292,7 +292,8 @@ def _from_first_row(layout: Layout, body: list[Row], path: Path) -> list[Row]:
 
 def _leading_zero_notes(names: Sequence[str] | None, body: list[Row], width: int) -> Iterator[str]:
     """Notes on columns that look like codes with leading zeros, which numbers do not keep."""
-    for j in range(bool(names) and is_id_name(names[0]), width):
+    titled = names is not None and is_id_name(names[0])
+    for j in range(titled, width):
         cells = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
         code = next((cell for cell in cells if re.fullmatch(r"0\d+", cell)), None)
         if code is not None and all(map(str.isdigit, cells)):

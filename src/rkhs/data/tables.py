@@ -393,8 +393,8 @@ class Columns:
         odd = list(dict.fromkeys(chain.from_iterable(self.cells[j][self.odd_cells(j)] for j in nearly)))
         if odd:
             raise MixedCells(what, f"{_of_odd_cells(odd)}, {MIXED}, {leave_out}{OF_TEXTS * bool(others)}", odd)
-        columns = [*map((self.names or range(self.width)).__getitem__, others)]
-        raise MixedCells(what, f"{MIXED}, {leave_out}{OF_TEXTS}", columns=columns)
+        names: Any = self.names or range(self.width)
+        raise MixedCells(what, f"{MIXED}, {leave_out}{OF_TEXTS}", columns=[names[j] for j in others])
 
     def _described(self, position: int, *, few: bool) -> str:
         """A column of texts, how many cells hold one, and the first; `few` among numbers."""
