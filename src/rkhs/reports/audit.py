@@ -11,7 +11,6 @@ import numpy as np
 
 from rkhs.data.columns import (
     COUNTS,
-    TENFOLD,
     TWINS,
     Column,
     column_remarks,
@@ -20,16 +19,19 @@ from rkhs.data.columns import (
     row_copies,
     samples_remark,
     spreads,
+    wants_scaling,
 )
 from rkhs.data.known_columns import alike_spellings
 from rkhs.data.molecule_files import molecule_remarks
 from rkhs.plots.display import colour_ends
 from rkhs.reports.items import Items
-from rkhs.reports.pictures import histogram
+from rkhs.reports.pictures import histogram, share_bar
 from rkhs.reports.wording import day_text, readable, whole_percent
 
-HEAD = ("column", "kind", "read as", "empty", "spread", "")
-_MOST, _BINS, _COMMON = 200, 12, 3
+HEAD = ("column", "kind", "read as", "gaps", "smallest", "median", "largest", "")
+MOST_COLUMNS = 200
+"""Columns that a page lists."""
+_BINS, _COMMON, _FIRST, _SHOWN, _LONG = 12, 3, 5, 60, 40  # bars, classes, rows and their columns, letters
 _KINDS = {"identifier": "identifier", "name": "identifier", "date": "date", "days": "date", "free": "free text"}
 _COPIES = ("item is a copy of an earlier one", "items are copies of earlier ones")
 
@@ -85,7 +87,7 @@ def _samples(items: Items, cells: np.ndarray, names: Sequence[str]) -> Iterator[
 
 def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:
     found = spreads(X)
-    if found is not None and found.ratio > TENFOLD:
+    if found is not None and wants_scaling(X):
         yield (
             f"The columns have different scales: the standard deviation of {names[found.widest]} is "
             f"{readable(found.most)}, that of {names[found.narrowest]} is {readable(found.least)}, "
@@ -151,10 +153,40 @@ def class_name(value: Any) -> str:
 def column_rows(items: Items, columns: str, target: tuple[str, np.ndarray] | None) -> list[list[str]]:
     """Cells of HTML: the target first, then the columns, as many as a page can hold."""
     rows = [] if target is None else [_row(*target, "the target: not read by the map", classed=is_class(target[1]))]
-    for name, cells in items.named_columns[:_MOST]:
+    for name, cells in items.named_columns[:MOST_COLUMNS]:
         rows.append(_row(name, cells, _read_as(cells, columns), dated=name in items.dates))
-    more = len(items.named_columns) - _MOST
-    return [*rows, *[[f"and {more} more", *[""] * (len(HEAD) - 1)]][: max(more, 0)]]
+    return rows
+
+
+def first_rows(items: Items, target: tuple[str, np.ndarray] | None) -> tuple[list[str], list[list[str]]]:
+    """Heads, and cells of HTML of the first rows as they were read; nothing of items that are no rows of cells."""
+    whole = _whole_columns(items)
+    columns = [*([] if target is None else [target]), *whole[:_SHOWN]]
+    rows = [
+        [cut(name), *(cut(_as_read(cells[i], title in items.dates)) for title, cells in columns)]
+        for i, name in enumerate(items.names[: _FIRST * (len(whole) > 0)])
+    ]
+    return ["", *(title for title, _ in columns), *["…"][: max(len(whole) - _SHOWN, 0)]], rows
+
+
+def _whole_columns(items: Items) -> list[tuple[str, Any]]:
+    """Names and cells of what a row of the file holds."""
+    if items.kind == "curves" and items.numbers is not None:
+        return [*zip(items.columns or map(str, range(items.numbers.shape[1])), items.numbers.T, strict=True)]
+    objects = items.smiles or (items.X if items.kind in ("sequences", "texts") else None)
+    return items.named_columns if objects is None else [("SMILES" if items.smiles else items.kind[:-1], objects)]
+
+
+def _as_read(cell: Any, dated: bool) -> str:
+    if isinstance(cell, str) or not class_name(cell):
+        return class_name(cell)
+    return day_text(cell) if dated else readable(cell, 7)
+
+
+def cut(text: str) -> str:
+    """HTML of a text, of a long one its beginning and the whole as a title."""
+    short = escape(text[: _LONG - 1])
+    return escape(text) if len(text) <= _LONG else f'<span title="{escape(text)}">{short}…</span>'
 
 
 def _read_as(cells: np.ndarray, columns: str) -> str:
@@ -167,29 +199,35 @@ def _row(name: str, cells: np.ndarray, read: str, *, dated: bool = False, classe
     known: Any = [cell for cell in cells.tolist() if class_name(cell)]
     column = Column(cells, name, dated=dated)
     gaps = len(cells) - len(known)
-    empty = f"{gaps} ({whole_percent(gaps / len(cells))})" if gaps else "none"
-    kind, spread, bars, far = _of_classes(known) if column.is_text or classed or not known else _of_numbers(column)
-    return [escape(name), _KINDS.get(column.kind, kind), read, empty, escape(spread), histogram(bars, far)]
+    share = gaps / len(cells)
+    empty = sorted_by(share, f"{gaps} ({whole_percent(share)}){share_bar(share)}" if gaps else "none")
+    kind, values, bars, far = _of_classes(known) if column.is_text or classed or not known else _of_numbers(column)
+    return [escape(name), _KINDS.get(column.kind, kind), read, empty, *values, histogram(bars, far)]
 
 
-def _of_classes(known: list[Any]) -> tuple[str, str, np.ndarray, str]:
+def sorted_by(key: float, text: str) -> str:
+    """A cell that is sorted by a number."""
+    return f'<td data-key="{key:.9g}">{text}</td>'
+
+
+def _of_classes(known: list[Any]) -> tuple[str, list[str], np.ndarray, str]:
     counts = Counter(map(class_name, known))
     common = ", ".join(
         f"{text if len(text) < 25 else f'{text[:23]}…'} ({count})" for text, count in counts.most_common(_COMMON)
     )
     more = f", {len(counts) - _COMMON} more" if len(counts) > _COMMON else ""
     kind = {0: "empty", 1: "constant"}.get(len(counts), f"{len(counts)} classes")
-    return kind, common + more, np.array([count for _, count in counts.most_common(_BINS)]), "neither"
+    bars = np.array([count for _, count in counts.most_common(_BINS)])
+    return kind, [f'<td colspan="3">{escape(common + more)}</td>'], bars, "neither"
 
 
-def _of_numbers(column: Column) -> tuple[str, str, np.ndarray, str]:
-    low, middle, high = np.quantile(column.known, (0.0, 0.5, 1.0)).tolist()
-    if low == high:
+def _of_numbers(column: Column) -> tuple[str, list[str], np.ndarray, str]:
+    dated = column.kind == "days"  # whose median is one of them
+    values = np.quantile(column.known, (0.0, 0.5, 1.0), method="lower" if dated else "linear").tolist()
+    if values[0] == values[2]:
         return _of_classes(column.known.tolist())
     kind = "whole numbers" if bool((column.known == np.round(column.known)).all()) else "numbers"
     start, end, far = colour_ends(column.known)
     bars = np.histogram(column.known.clip(start, end), min(_BINS, column.different))[0]
-    if column.kind != "days":
-        return kind, f"{readable(low)} to {readable(high)}, median {readable(middle)}", bars, far
-    first, half, last = map(day_text, (low, middle, high))
-    return kind, f"{first} to {last}, half before {half}", bars, far
+    text = day_text if dated else readable
+    return kind, [sorted_by(value, text(value)) for value in values], bars, far

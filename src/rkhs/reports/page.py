@@ -19,11 +19,12 @@ from rkhs.data.dataset import listed
 from rkhs.estimators import KernelEstimator
 from rkhs.plots.codes import spread_out, within_view
 from rkhs.plots.display import colour_ends
-from rkhs.reports.audit import HEAD, class_name, is_class
+from rkhs.reports.audit import HEAD, MOST_COLUMNS, class_name, cut, is_class, sorted_by
 from rkhs.reports.findings import Rebuilt, far_above, versions
 from rkhs.reports.items import Items
 from rkhs.reports.neighbours import MapLayout, Neighbours, map_sentences
-from rkhs.reports.pictures import drawing, grey, image_sheet, png, scatter, sparkline, structure_svg
+from rkhs.reports.pairs import LEAST
+from rkhs.reports.pictures import drawing, grey, image_sheet, png, scatter, share_bar, sparkline, structure_svg
 from rkhs.reports.target import Prediction
 from rkhs.reports.wording import day_text, percent, readable
 
@@ -41,6 +42,8 @@ class Content:
     notes: Sequence[str]  # what was done to read the items
     audit: tuple[str, ...]
     columns: list[list[str]]  # cells of the table of columns
+    first: tuple[list[str], list[list[str]]]  # heads and cells of the first rows
+    pairs: list[tuple[tuple[str, str], float, str]] | None  # names, strength and measure of columns that go together
     codes: np.ndarray  # (n, p)
     neighbours: Neighbours
     layout: MapLayout
@@ -60,11 +63,10 @@ def page(content: Content) -> str:
     first, *others = summary(content)
     parts = [("map", "Map", _map(content))]
     if content.whole:
-        table = _table(HEAD, content.columns) if content.columns else ""
         name = "The table" if len(content.columns) > 1 else "The items"
         parts = [
             ("target", "The target", _target(content)),
-            ("input", name, table + _listed([*content.notes, *content.audit])),
+            ("input", name, _input(content)),
             *parts,
             ("items", "Items to look at", _rebuilt(content) + _novel(content) + _copies(content)),
             ("next", "Next", _next(content)),
@@ -113,10 +115,12 @@ def _listed(sentences: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences) + "</ul>"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], look: str = "") -> str:
+    """A table, of which a cell may have its tags, and others are HTML within them."""
+    cells = ((cell if cell.startswith("<td") else f"<td>{cell}</td>" for cell in row) for row in rows)
+    body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
     top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="wide {look}"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def summary(content: Content) -> list[str]:
@@ -231,6 +235,35 @@ def _item_button(items: Items, i: int) -> str:
     return f'<button type="button" class="pick" data-item="{i}">{escape(items.names[i])}</button>'
 
 
+def _input(content: Content) -> str:
+    """The first rows, the columns, pairs of them, and what was found in the file."""
+    head, rows = content.first
+    parts = [f"<details><summary>The first {len(rows)} rows as they were read</summary>{_table(head, rows)}</details>"]
+    more = len(content.items.named_columns) - MOST_COLUMNS
+    return "".join(
+        [
+            *parts[: len(rows)],
+            *[_table(HEAD, content.columns, "columns sorts")][: len(content.columns)],
+            *[_paragraph(f"{more} more columns are not listed.")][: max(more, 0)],
+            _pairs(content.pairs),
+            _listed([*content.notes, *content.audit]),
+        ]
+    )
+
+
+def _pairs(pairs: Sequence[tuple[tuple[str, str], float, str]] | None) -> str:
+    if pairs is None:
+        return ""
+    rows = [
+        [*map(cut, names), sorted_by(abs(strength), f"{strength:.3f}{share_bar(abs(strength))}"), escape(measure)]
+        for names, strength, measure in pairs
+    ]
+    found = f"The strongest pairs of all above {LEAST} and beyond chance" if rows else f"No pair is above {LEAST}"
+    note = f"{found}: rank correlation of numbers, Cramér's V of classes, correlation ratio of ranks in classes."
+    table = _table(["column", "goes with", "strength", "measure"], rows, "sorts") if rows else ""
+    return f"<h3>Columns that go together</h3>{_paragraph(note)}{table}"
+
+
 def _map(content: Content) -> str:
     far = [content.items.names[i] for i in within_view(content.layout.coordinates)[1]]
     outside = [f"Far outside the others, drawn at the edge: {', '.join(far)}."] if far else []
@@ -300,7 +333,7 @@ def _thumbnail(row: np.ndarray, shape: tuple[int, ...], low: float, high: float)
 def _changes(items: Items, old: np.ndarray, new: np.ndarray, units: np.ndarray | float, i: int) -> list[str]:
     names = items.columns or [f"column {j}" for j in range(old.shape[1])]
     order = np.argsort(-np.abs((old[i] - new[i]) / units), kind="stable")[:_MAX_CHANGES].tolist()
-    word = {j: day_text if names[j] in items.dates else readable for j in order}
+    word = {j: (lambda day: day_text(day // 1)) if names[j] in items.dates else readable for j in order}
     known = [j for j in order if np.isfinite(old[i, j] - new[i, j])]
     return [escape("; ".join(f"{names[j]} {word[j](old[i, j])} → {word[j](new[i, j])}" for j in known))]
 

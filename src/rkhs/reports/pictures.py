@@ -136,6 +136,11 @@ def histogram(counts: np.ndarray, far: str = "neither") -> str:
     return f'<svg class="histogram" viewBox="0 0 96 33" aria-hidden="true">{parts}</svg>'
 
 
+def share_bar(share: float) -> str:
+    """A share as a thin bar."""
+    return f'<svg class="share" viewBox="0 0 96 5" aria-hidden="true"><path d="M0 0h{96.0 * share:.1f}v5H0z"/></svg>'
+
+
 def scatter(predicted: np.ndarray, true: np.ndarray, name: str, marked: Sequence[tuple[int, int, str]] = ()) -> str:
     """True against predicted numbers on one scale, and the line of equals; ``marked``: position, item and its text."""
     low, high = (float(end(np.r_[predicted, true])) for end in (np.min, np.max))
