@@ -545,7 +545,8 @@ def test_of_many_columns_those_like_the_predictions_are_shuffled() -> None:
 
 
 def test_errors_of_standardised_columns_count_deviations_and_dates_are_dates() -> None:
-    X = np.c_[RNG.normal(size=(40, 3)), 1e6 * RNG.normal(size=40), 19_000.0 + np.arange(40.0)]
+    rng = np.random.default_rng(3)
+    X = np.c_[rng.normal(size=(40, 3)), 1e6 * rng.normal(size=40), 19_000.0 + np.arange(40.0)]
     names = ("a", "b", "c", "wide", "day")
     data = Dataset(X.astype(object), "table", None, names, "f.csv", dates=("day",))
     report = make_report(KernelMap(columns="filled").fit(data.items), data)
@@ -596,11 +597,12 @@ def test_the_first_rows_stand_as_they_were_read_and_long_cells_are_cut() -> None
     assert (heads.count("<th "), heads.endswith("…</th>")) == (62, True)
 
 
-def pairs_of(columns: dict[str, Any], target: Any = None) -> list[Any] | None:
+def pairs_of(columns: dict[str, Any], target: Any = None) -> list[tuple[frozenset[str], float, str]]:
     cells = np.column_stack([np.array(column, dtype=object) for column in columns.values()])
     items = read_items(Dataset(cells, "table", None, tuple(columns), "f.csv"), "vectors", names=None, columns=None,
                        smiles=None, image_shape=None)  # fmt: skip
-    return strongest_pairs(items, target)
+    rows = [(*texts_of(row), *re.findall('data-key="(.*?)"', row[2])) for row in strongest_pairs(items, target)[1]]
+    return [(frozenset(row[:2]), float(row[4]) * (-1.0 if row[2][0] == "-" else 1.0), row[3]) for row in rows]
 
 
 def test_pairs_have_the_strength_of_scipy_and_pandas_and_copies_are_named() -> None:
@@ -616,8 +618,7 @@ def test_pairs_have_the_strength_of_scipy_and_pandas_and_copies_are_named() -> N
     columns = {"x": x, "y": gaps, "kind": [f"k{k}" for k in kind], "near": [f"n{k}" for k in near], "level": level}
     noise = {"noise": rng.normal(size=300), "row id": np.arange(300), "flat": np.ones(300)}
     found = pairs_of({**columns, **noise, "same": 3.0 * x + 1.0}, ("price", 2.0 * level))
-    assert found is not None
-    strengths = {frozenset(names): (strength, measure) for names, strength, measure in found}
+    strengths = {names: (strength, measure) for names, strength, measure in found}
     copy = "a copy, or the same in other units or names"
     assert strengths[frozenset(("x", "same"))] == (pytest.approx(1.0), copy)
     assert strengths[frozenset(("level", "price (the target)"))] == (pytest.approx(1.0), copy)
@@ -642,7 +643,7 @@ def test_few_rows_have_no_pairs_by_chance_and_curves_none() -> None:
     assert pairs_of({f"c{j}": few[:, j] for j in range(20)}) == []
     assert "No pair is above 0.5" in make_report(KernelPCA(2).fit(X), X).html
     curves = read_items(noisy_curves()[0], "vectors", names=None, columns=None, smiles=None, image_shape=None)
-    assert strongest_pairs(curves, None) is None
+    assert strongest_pairs(curves, None) == ("", [])
     assert "Columns that go together" not in make_report(MODEL_OF_ONE.fit(X[:, :1]), X[:, :1]).html
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -29,9 +30,8 @@ from rkhs.reports.pictures import histogram, share_bar
 from rkhs.reports.wording import day_text, readable, whole_percent
 
 HEAD = ("column", "kind", "read as", "gaps", "smallest", "median", "largest", "")
-MOST_COLUMNS = 200
-"""Columns that a page lists."""
-_BINS, _COMMON, _FIRST, _SHOWN, _LONG = 12, 3, 5, 60, 40  # bars, classes, rows and their columns, letters
+_MOST, _BINS, _COMMON = 200, 12, 3
+_FIRST, _FIRST_COLUMNS, _LONG = 5, 60, 40  # of the rows that are listed; letters
 _KINDS = {"identifier": "identifier", "name": "identifier", "date": "date", "days": "date", "free": "free text"}
 _COPIES = ("item is a copy of an earlier one", "items are copies of earlier ones")
 
@@ -62,7 +62,8 @@ def _size(items: Items) -> str:
         "curves": f"{n} curves of {d} values each.",
         "": f"{n} {named}.",
     }
-    return of_kind.get(items.kind if d else "", f"{n} {named} with {many(d, 'column', 'columns')} each.")
+    listed = f", of which the page lists {_MOST}" if len(items.named_columns) > _MOST else ""
+    return of_kind.get(items.kind if d else "", f"{n} {named} with {many(d, 'column', 'columns')} each{listed}.")
 
 
 def _columns(items: Items, scaled: bool) -> Iterator[str]:
@@ -76,13 +77,8 @@ def _columns(items: Items, scaled: bool) -> Iterator[str]:
         yield from alike_spellings(name, [*filter(lambda cell: isinstance(cell, str), column.tolist())])
     if items.kind == "vectors":  # MixedTable divides each column by its spread
         yield from () if scaled else _scales(cells, names)
-        yield from _samples(items, cells, names)
-
-
-def _samples(items: Items, cells: np.ndarray, names: Sequence[str]) -> Iterator[str]:
-    """A sentence on columns that look like samples, if rows have names."""
-    if items.named and (note := samples_remark(cells, items.names, names)):
-        yield f"{note[0].upper()}{note[1:]}."
+        note = samples_remark(cells, items.names if items.named else None, names)
+        yield from [f"{note[:1].upper()}{note[1:]}."][: len(note)]
 
 
 def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:
@@ -152,21 +148,20 @@ def class_name(value: Any) -> str:
 
 def column_rows(items: Items, columns: str, target: tuple[str, np.ndarray] | None) -> list[list[str]]:
     """Cells of HTML: the target first, then the columns, as many as a page can hold."""
-    rows = [] if target is None else [_row(*target, "the target: not read by the map", classed=is_class(target[1]))]
-    for name, cells in items.named_columns[:MOST_COLUMNS]:
-        rows.append(_row(name, cells, _read_as(cells, columns), dated=name in items.dates))
-    return rows
+    read = {"scaled": "standardised", "filled": "standardised, gaps filled", "ranked": "ranks"}.get(columns, "as it is")
+    first = [] if target is None else [_row(*target, "the target: not read by the map", classed=is_class(target[1]))]
+    return [*first, *(_row(*one, read, dated=one[0] in items.dates) for one in items.named_columns[:_MOST])]
 
 
 def first_rows(items: Items, target: tuple[str, np.ndarray] | None) -> tuple[list[str], list[list[str]]]:
     """Heads, and cells of HTML of the first rows as they were read; nothing of items that are no rows of cells."""
     whole = _whole_columns(items)
-    columns = [*([] if target is None else [target]), *whole[:_SHOWN]]
+    columns = [*([] if target is None else [target]), *whole[:_FIRST_COLUMNS]]
     rows = [
         [cut(name), *(cut(_as_read(cells[i], title in items.dates)) for title, cells in columns)]
         for i, name in enumerate(items.names[: _FIRST * (len(whole) > 0)])
     ]
-    return ["", *(title for title, _ in columns), *["…"][: max(len(whole) - _SHOWN, 0)]], rows
+    return ["", *(title for title, _ in columns), *["…"][: max(len(whole) - _FIRST_COLUMNS, 0)]], rows
 
 
 def _whole_columns(items: Items) -> list[tuple[str, Any]]:
@@ -178,21 +173,14 @@ def _whole_columns(items: Items) -> list[tuple[str, Any]]:
 
 
 def _as_read(cell: Any, dated: bool) -> str:
-    if isinstance(cell, str) or not class_name(cell):
-        return class_name(cell)
-    return day_text(cell) if dated else readable(cell, 7)
+    number = day_text if dated else partial(readable, digits=7)
+    return class_name(cell) if isinstance(cell, str) or not class_name(cell) else number(cell)
 
 
 def cut(text: str) -> str:
     """HTML of a text, of a long one its beginning and the whole as a title."""
     short = escape(text[: _LONG - 1])
     return escape(text) if len(text) <= _LONG else f'<span title="{escape(text)}">{short}…</span>'
-
-
-def _read_as(cells: np.ndarray, columns: str) -> str:
-    if cells.dtype == object and any(isinstance(cell, str) for cell in cells):
-        return "categories"
-    return {"scaled": "standardised", "filled": "standardised, gaps filled", "ranked": "ranks"}.get(columns, "as it is")
 
 
 def _row(name: str, cells: np.ndarray, read: str, *, dated: bool = False, classed: bool = False) -> list[str]:
@@ -202,6 +190,7 @@ def _row(name: str, cells: np.ndarray, read: str, *, dated: bool = False, classe
     share = gaps / len(cells)
     empty = sorted_by(share, f"{gaps} ({whole_percent(share)}){share_bar(share)}" if gaps else "none")
     kind, values, bars, far = _of_classes(known) if column.is_text or classed or not known else _of_numbers(column)
+    read = "categories" if column.is_text and not classed else read
     return [escape(name), _KINDS.get(column.kind, kind), read, empty, *values, histogram(bars, far)]
 
 

@@ -19,12 +19,11 @@ from rkhs.data.dataset import listed
 from rkhs.estimators import KernelEstimator
 from rkhs.plots.codes import spread_out, within_view
 from rkhs.plots.display import colour_ends
-from rkhs.reports.audit import HEAD, MOST_COLUMNS, class_name, cut, is_class, sorted_by
+from rkhs.reports.audit import HEAD, class_name, is_class
 from rkhs.reports.findings import Rebuilt, far_above, versions
 from rkhs.reports.items import Items
 from rkhs.reports.neighbours import MapLayout, Neighbours, map_sentences
-from rkhs.reports.pairs import LEAST
-from rkhs.reports.pictures import drawing, grey, image_sheet, png, scatter, share_bar, sparkline, structure_svg
+from rkhs.reports.pictures import drawing, grey, image_sheet, png, scatter, sparkline, structure_svg
 from rkhs.reports.target import Prediction
 from rkhs.reports.wording import day_text, percent, readable
 
@@ -43,7 +42,7 @@ class Content:
     audit: tuple[str, ...]
     columns: list[list[str]]  # cells of the table of columns
     first: tuple[list[str], list[list[str]]]  # heads and cells of the first rows
-    pairs: list[tuple[tuple[str, str], float, str]] | None  # names, strength and measure of columns that go together
+    pairs: tuple[str, list[list[str]]]  # a sentence on columns that go together, and their cells
     codes: np.ndarray  # (n, p)
     neighbours: Neighbours
     layout: MapLayout
@@ -116,11 +115,12 @@ def _listed(sentences: Sequence[str]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], look: str = "") -> str:
-    """A table, of which a cell may have its tags, and others are HTML within them."""
+    """A table, of which a cell may have its tags, and others are HTML within them; nothing without rows."""
     cells = ((cell if cell.startswith("<td") else f"<td>{cell}</td>" for cell in row) for row in rows)
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
     top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    return f'<div class="wide {look}"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+    table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide {look}">{table}</div>' * bool(body)
 
 
 def summary(content: Content) -> list[str]:
@@ -237,31 +237,16 @@ def _item_button(items: Items, i: int) -> str:
 
 def _input(content: Content) -> str:
     """The first rows, the columns, pairs of them, and what was found in the file."""
-    head, rows = content.first
-    parts = [f"<details><summary>The first {len(rows)} rows as they were read</summary>{_table(head, rows)}</details>"]
-    more = len(content.items.named_columns) - MOST_COLUMNS
-    return "".join(
-        [
-            *parts[: len(rows)],
-            *[_table(HEAD, content.columns, "columns sorts")][: len(content.columns)],
-            *[_paragraph(f"{more} more columns are not listed.")][: max(more, 0)],
-            _pairs(content.pairs),
-            _listed([*content.notes, *content.audit]),
-        ]
+    (head, rows), (note, pairs) = content.first, content.pairs
+    first = f"<details><summary>The first {len(rows)} rows as they were read</summary>{_table(head, rows)}</details>"
+    together = f"<h3>Columns that go together</h3>{_paragraph(note)}"
+    return (
+        first * bool(rows)
+        + _table(HEAD, content.columns, "columns sorts")
+        + together * bool(note)
+        + _table(["column", "goes with", "strength", "measure"], pairs, "sorts")
+        + _listed([*content.notes, *content.audit])
     )
-
-
-def _pairs(pairs: Sequence[tuple[tuple[str, str], float, str]] | None) -> str:
-    if pairs is None:
-        return ""
-    rows = [
-        [*map(cut, names), sorted_by(abs(strength), f"{strength:.3f}{share_bar(abs(strength))}"), escape(measure)]
-        for names, strength, measure in pairs
-    ]
-    found = f"The strongest pairs of all above {LEAST} and beyond chance" if rows else f"No pair is above {LEAST}"
-    note = f"{found}: rank correlation of numbers, Cramér's V of classes, correlation ratio of ranks in classes."
-    table = _table(["column", "goes with", "strength", "measure"], rows, "sorts") if rows else ""
-    return f"<h3>Columns that go together</h3>{_paragraph(note)}{table}"
 
 
 def _map(content: Content) -> str:

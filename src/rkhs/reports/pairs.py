@@ -7,24 +7,28 @@ from itertools import combinations
 import numpy as np
 
 from rkhs.data.columns import Column, as_numbers
-from rkhs.reports.audit import class_name, is_class
+from rkhs.reports.audit import class_name, cut, is_class, sorted_by
 from rkhs.reports.items import Items
+from rkhs.reports.pictures import share_bar
 
-LEAST = 0.5
-"""Strength of the pairs that are listed."""
+_LEAST = 0.5  # strength of pairs that are listed
 _MOST_ROWS, _MOST_COLUMNS, _MOST_CLASSES, _MOST_PAIRS, _FEWEST = 5_000, 100, 100, 10, 10  # at last rows of a pair
 _CHANCE, _WHOLE = 0.01, 0.9995  # of a pair as strong where all columns are independent; strength of a copy
 _MEASURES = ("Spearman", "correlation ratio", "Cramér's V")  # of numbers, of both, and of classes
 
 
-def strongest_pairs(
-    items: Items, target: tuple[str, np.ndarray] | None
-) -> list[tuple[tuple[str, str], float, str]] | None:
-    """Names, strength and measure of the strongest pairs, the target among them; None where there are no pairs."""
+def strongest_pairs(items: Items, target: tuple[str, np.ndarray] | None) -> tuple[str, list[list[str]]]:
+    """A sentence on pairs of columns, and cells of HTML of the strongest; nothing where columns make no pairs."""
     columns = [] if items.are_curves else _columns(items, target)
-    found = [((one[0], other[0]), *_strength(*one[1:], *other[1:])) for one, other in combinations(columns, 2)]
-    sure = [pair[:3] for pair in found if abs(pair[1]) > LEAST and pair[3] * len(found) < _CHANCE]
-    return sorted(sure, key=lambda pair: -abs(pair[1]))[:_MOST_PAIRS] if found else None
+    found = [(one[0], other[0], *_strength(*one[1:], *other[1:])) for one, other in combinations(columns, 2)]
+    sure = [pair[:4] for pair in found if abs(pair[2]) > _LEAST and pair[4] * len(found) < _CHANCE]
+    rows = [
+        [cut(one), cut(other), sorted_by(abs(strength), f"{strength:.3f}{share_bar(abs(strength))}"), measure]
+        for one, other, strength, measure in sorted(sure, key=lambda pair: -abs(pair[2]))[:_MOST_PAIRS]
+    ]
+    first = f"The strongest pairs of all above {_LEAST} and beyond chance" if rows else f"No pair is above {_LEAST}"
+    measures = "rank correlation of numbers, Cramér's V of classes, correlation ratio of ranks in classes"
+    return f"{first}: {measures}." * bool(found), rows
 
 
 def _columns(items: Items, target: tuple[str, np.ndarray] | None) -> list[tuple[str, np.ndarray, bool]]:

@@ -185,7 +185,7 @@ def make_report(
         audit=tuple(audit(everything, scaled=columns == "scaled")) if whole else (),
         columns=column_rows(everything, columns, asked),
         first=first_rows(everything, asked),
-        pairs=strongest_pairs(everything, asked) if whole else None,
+        pairs=strongest_pairs(everything, asked) if whole else ("", []),
         codes=codes,
         neighbours=neighbours,
         layout=draw_map(model, codes, K),
