@@ -109,9 +109,8 @@ def run(args: argparse.Namespace) -> None:
 def _names_and_notes(args: argparse.Namespace, data: Dataset) -> dict[str, Any]:
     """Name items by the column of the file that has their names, and by their rows; say how they were read."""
     title, ids = identifiers(changed(args, input=args.input or args.model), data)
-    names = [f"{cell} (row {row})" for cell, row in zip(ids, data.row_numbers, strict=True)]
     notes = [*reading_notes(args, data), *[f"Items are named by {title}."][: len(title)]]
-    return {"names": names if title else None, "notes": notes}
+    return {"notes": notes, "names": [*map("{} (row {})".format, ids, data.row_numbers)] if title else None}
 
 
 def _print_progress(what: str) -> None:

@@ -134,12 +134,8 @@ def _names_in_texts(data: Dataset) -> str | None:
     if data.kind != "table" or data.column_names is None:
         return None
     columns = zip(data.column_names, data.X.T.tolist(), strict=True)
-    return next((name for name, cells in columns if _hardly_repeat(cells)), None)
-
-
-def _hardly_repeat(cells: list[Any]) -> bool:
-    """Whether all cells are texts, most of them different."""
-    return set(map(type, cells)) == {str} and len(cells) < 2 * len(set(cells))
+    texts = ((name, cells) for name, cells in columns if set(map(type, cells)) == {str})
+    return next((name for name, cells in texts if len(cells) < 2 * len(set(cells))), None)
 
 
 def _holds_axis(data: Dataset) -> bool:

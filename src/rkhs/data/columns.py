@@ -223,7 +223,7 @@ def column_remarks(
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
     remarks = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
     remarks += _of_empty([column for column in columns if column.is_sparse])
-    remarks += [*_classes(columns), *_far_out(columns, X, names, rows), *_long_format(X, titles)]
+    remarks += [*_classes(columns), *(_counts(X, names) or _stand_ins(columns, rows)), *_long_format(X, titles)]
     return [*remarks, *_constants(columns), *_copies(X, titles)]
 
 
@@ -307,11 +307,6 @@ def are_counts(X: np.ndarray, names: Sequence[str]) -> bool:
     largest = known.max(initial=0.0)
     saturated = (largest == X).any(0).mean() > _SATURATED
     return bool((known >= 0.0).all() and largest > _COUNT and not saturated and (known == np.round(known)).all())
-
-
-def _far_out(columns: list[Column], X: np.ndarray, names: Sequence[str], rows: Sequence[str]) -> list[Remark]:
-    """What is said of counts, or else of numbers far from all others."""
-    return _counts(X, names) or list(_stand_ins(columns, rows))
 
 
 def _stand_ins(columns: list[Column], rows: Sequence[str]) -> Iterator[Remark]:

@@ -77,7 +77,7 @@ def _columns(items: Items, scaled: bool) -> Iterator[str]:
         yield from alike_spellings(name, [*filter(lambda cell: isinstance(cell, str), column.tolist())])
     if items.kind == "vectors":  # MixedTable divides each column by its spread
         yield from () if scaled else _scales(cells, names)
-        note = samples_remark(cells, items.names if items.named else None, names)
+        note = samples_remark(cells, items.names, names) * items.named
         yield from [f"{note[:1].upper()}{note[1:]}."][: len(note)]
 
 

@@ -39,7 +39,7 @@ class Content:
     items: Items  # those on the page
     total: int  # number of all items
     notes: Sequence[str]  # what was done to read the items
-    audit: tuple[str, ...]
+    audit: tuple[str, ...]  # empty if the page is the map alone
     columns: list[list[str]]  # cells of the table of columns
     first: tuple[list[str], list[list[str]]]  # heads and cells of the first rows
     pairs: tuple[str, list[list[str]]]  # a sentence on columns that go together, and their cells
@@ -50,7 +50,6 @@ class Content:
     title: str
     model_file: str | None
     commands: Sequence[tuple[str, str]]  # description and command
-    whole: bool  # the whole report, or only the map
     prediction: Prediction | str | None = None  # or why there is none
     rebuilt: Rebuilt | str = ""  # or why there is none
     diagnosis: tuple[Sequence[str], float | None] = ((), None)  # see :func:`~rkhs.reports.findings.diagnosis`
@@ -61,7 +60,7 @@ def page(content: Content) -> str:
     style, script = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     first, *others = summary(content)
     parts = [("map", "Map", _map(content))]
-    if content.whole:
+    if content.audit:
         name = "The table" if len(content.columns) > 1 else "The items"
         parts = [
             ("target", "The target", _target(content)),
@@ -71,7 +70,7 @@ def page(content: Content) -> str:
             ("next", "Next", _next(content)),
         ]
     parts = [part for part in parts if part[2]]
-    links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in parts) if content.whole else ""
+    links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in parts) if content.audit else ""
     sections = "".join(f'<section id="{name}"><h2>{title}</h2>{body}</section>' for name, title, body in parts)
     policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
     title, footer = escape(content.title), f"Made with {type(content.model).__name__}; {versions()}"
@@ -252,7 +251,7 @@ def _input(content: Content) -> str:
 def _map(content: Content) -> str:
     far = [content.items.names[i] for i in within_view(content.layout.coordinates)[1]]
     outside = [f"Far outside the others, drawn at the edge: {', '.join(far)}."] if far else []
-    above = [] if content.whole else summary(content)
+    above = [] if content.audit else summary(content)
     sentences = [text for text in map_sentences(content.layout) if text not in above]
     notes = "".join(map(_paragraph, [*sentences, *outside]))
     return (
@@ -411,19 +410,14 @@ def _field(name: str, values: np.ndarray) -> dict[str, Any]:
             "numbers": _floats(values),
             "ends": [float(f"{end:.6g}") for end in colour_ends(values)[:2]],
         }
-    texts = [class_name(value) for value in values.tolist()]
-    classes = sorted({text for text in texts if text}, key=_natural)
+    texts = [*map(class_name, values.tolist())]
+    different = {*texts} - {""}
+    numbered = values.dtype.kind == "f" or all(map(str.isdigit, different))
+    classes = sorted(different, key=float if numbered else str)
     if len(classes) > _COLOURS:
         return {"name": name, "texts": texts}
     place = {text: i for i, text in enumerate(classes)}
     return {"name": name, "classes": classes, "of": [place.get(text, -1) for text in texts]}
-
-
-def _natural(text: str) -> tuple[int, float, str]:
-    try:
-        return (0, float(text), text)
-    except ValueError:
-        return (1, 0.0, text)
 
 
 def _column_fields(items: Items) -> list[tuple[str, np.ndarray]]:

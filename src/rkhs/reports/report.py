@@ -193,7 +193,6 @@ def make_report(
         title=title or ("Report" if items.source is None else f"Report of {os.path.basename(items.source)}"),
         model_file=model_file,
         commands=commands,
-        whole=whole,
     )
     content = _measured(content, progress_line) if whole else content
     return Report(page(content), content.audit, tuple(summary(content)), tuple(content.diagnosis[0]))
