@@ -72,11 +72,6 @@ CASES: dict[str, tuple[str, tuple[str, ...], str]] = {
         ("who", "a", "b", "c", "d"),
         "rows below the table left out: 2, the first",
     ),
-    "the log of an instrument below": (
-        "who,a,b,c,d\n" + NUMBERS + 30 * "\nRate,600.0\nMade by: X, Y\n",
-        ("who", "a", "b", "c", "d"),
-        "rows below the table left out: 60, the first 'Rate,600.0'",
-    ),
     "a note right below": (
         "who,a,b,c,d\n" + NUMBERS + "* taken by hand\n",
         ("who", "a", "b", "c", "d"),

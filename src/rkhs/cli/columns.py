@@ -18,7 +18,6 @@ from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags, quoted_cells
 from rkhs.data.columns import (
     COPIES,
-    COUNTS,
     ON_BOTH_SIDES as ON_BOTH_SIDES,
     TENFOLD,
     TWINS,
@@ -200,7 +199,7 @@ def _notes_of_columns(data: Dataset) -> list[str]:
 def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     """Sentences of a table, and the flag that leaves its harmful columns out."""
     texts = (row_copies(data.X), *(remark.text for remark in remarks))
-    notes = [f"note: {text}" for text in texts if text not in ("", COUNTS)]  # counts were noted before the fit
+    notes = [*map("note: {}".format, filter(None, texts))]
     names = _of_file([name for remark in remarks for name in remark.leave_out], titles_of(data))
     notes += _index_note(data, names)
     if names and data.column_title is None:  # rows of the file are no columns to leave out

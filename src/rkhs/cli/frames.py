@@ -26,7 +26,8 @@ def note_logarithms(data: Dataset, args: argparse.Namespace, log: str, what: str
     """Note numbers whose logarithms are usually read, with the command that writes these to another file."""
     file = f"{os.path.basename(data.source).partition('.')[0]}_log.csv"
     index = "" if data.row_names else ", index=False"
-    change = f"n = t.select_dtypes('number').columns.difference(d.dates, sort=False); t[n] = {log}; t.to_csv({file!r}{index})"
+    numbers = "t.select_dtypes('number').columns.difference(d.dates, sort=False)"
+    change = f"n = {numbers}; t[n] = {log}; t.to_csv({file!r}{index})"
     usual = f"{data.source}: its numbers run {what} do, whose {whose} are usually read"
     warn(Note(f"{usual}; this writes them to {file}:{in_python(data, args, change)}"))
 

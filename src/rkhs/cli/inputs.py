@@ -448,15 +448,6 @@ def _refuse_lacking(
         raise LackingColumns(text, lacking, len(names)) from None
 
 
-def check_columns(args: argparse.Namespace, known: dict[str, Any]) -> None:
-    """Refuse a table of texts and gaps that lacks columns of the training file, before its model is built."""
-    names = known.get("column_names") if known.get("kind") == "table" and not args.columns else None
-    if names and is_table(args.input):
-        args = _as_known(args, args.input, known)
-        titles = [] if args.transpose else _below_titles(args, args.input, names)
-        _refuse_lacking(args.input, names, titles or names, of_rows=args.index_column)
-
-
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
     """The arguments with what the notes say of the training file; those given that contradict it are refused."""
     kind, given = known.get("kind"), kind_options(args, path, known)

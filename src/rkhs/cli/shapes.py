@@ -133,12 +133,7 @@ def _names_in_texts(data: Dataset) -> str | None:
     if data.kind != "table" or data.column_names is None:
         return None
     columns = zip(data.column_names, data.X.T.tolist(), strict=True)
-    return next((name for name, cells in columns if _hardly_repeat(cells)), None)
-
-
-def _hardly_repeat(cells: list[Any]) -> bool:
-    """Whether all cells are texts, most of them different."""
-    return set(map(type, cells)) == {str} and len(cells) < 2 * len(set(cells))
+    return next((name for name, c in columns if {*map(type, c)} == {str} and len(c) < 2 * len({*c})), None)
 
 
 def _holds_axis(data: Dataset) -> bool:
@@ -152,18 +147,16 @@ def _holds_axis(data: Dataset) -> bool:
 
 def _of_each_name(data: Dataset, X: np.ndarray) -> tuple[tuple[str, ...] | None, np.ndarray]:
     """Names of rows and numbers, NaN for gaps; means of the rows whose names repeat, which no other file can match."""
+    import pandas
+
     names = data.row_names
-    places = {name: i for i, name in enumerate(dict.fromkeys(names or ()))}
-    if names is None or len(places) == len(names):
+    different = tuple(dict.fromkeys(names or ()))
+    if names is None or len(different) == len(names):
         return names, X
     name, count = Counter(names).most_common(1)[0]
-    what = f"{len(names) - len(places)} rows of the file repeat the name of another, as {quote(name)}, of {count} rows"
-    warn(f"{data.source}: {what}: the means of such rows are read")
-    rows, known = [places[name] for name in names], np.isfinite(X)
-    sums, counts = np.zeros((2, len(places), X.shape[1]))
-    np.add.at(sums, rows, np.where(known, X, 0.0))
-    np.add.at(counts, rows, known)
-    return tuple(places), np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0.0)
+    repeated = f"{len(names) - len(different)} rows of the file repeat the name of another"
+    warn(f"{data.source}: {repeated}, as {quote(name)}, of {count} rows: the means of such rows are read")
+    return different, pandas.DataFrame(X, names).groupby(level=0, sort=False).mean().to_numpy()
 
 
 def _without_gaps(

@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 from rkhs._core.errors import InputError, quote
 from rkhs.data import formats
-from rkhs.data.comments import foot_lines, is_rule, log_below, mark_of, rows_among, table_lines, without_comments
+from rkhs.data.comments import foot_lines, is_rule, mark_of, rows_among, table_lines, without_comments
 from rkhs.data.dataset import column_label, listed, refuse_empty
 from rkhs.data.encodings import encoding_of, other_encoding
 from rkhs.data.formats import extension_of
@@ -302,7 +302,8 @@ def _from_first_row(layout: Layout, body: list[Row], path: Path) -> list[Row]:
 
 def _leading_zero_notes(names: Sequence[str] | None, body: list[Row], width: int) -> Iterator[str]:
     """Notes on columns that look like codes with leading zeros, which numbers do not keep."""
-    for j in range(1 if names is not None and is_id_name(names[0]) else 0, width):
+    titled = names is not None and is_id_name(names[0])
+    for j in range(titled, width):
         cells = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
         code = next((cell for cell in cells if re.fullmatch(r"0\d+", cell)), None)
         if code is not None and all(map(str.isdigit, cells)):
@@ -317,10 +318,7 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     encoding, missing = encoding_of(path, options.encoding), frozenset(options.missing or ())
     usual = "\t" if extension_of(path).startswith(".tsv") else ","
     layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key, thousands=options.thousands)
-    foot = _foot(layout)
-    layout = replace(layout, foot=frozenset(foot))
-    if foot:
-        guessed.append(f"rows below the table left out: {len(foot)}, the first {quote(foot[0].strip(',;|'))}")
+    layout = replace(layout, foot=_foot(layout, guessed))
     with layout.lines() as handle:
         head = list(_first_lines(handle))
     head = [line for line in head if line.strip() not in layout.foot]
@@ -337,13 +335,12 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     return *_with_decimal_points(layout, rows, options.decimal, guessed), skip
 
 
-def _foot(layout: Layout) -> list[str]:
-    """Lines below the table: a few notes, or the log of an instrument below a blank line."""
-    last = formats.last_lines(layout.path, layout.encoding, layout.sheet)
-    if (foot := foot_lines(last)) or "" not in map(str.strip, last):
-        return foot
-    with layout.lines() as handle:
-        return log_below(list(handle))
+def _foot(layout: Layout, guessed: list[str]) -> frozenset[str]:
+    """Notes below the table, counted."""
+    foot = foot_lines(formats.last_lines(layout.path, layout.encoding, layout.sheet))
+    if foot:
+        guessed.append(f"rows below the table left out: {len(foot)}, the first {quote(foot[0].strip(',;|'))}")
+    return frozenset(foot)
 
 
 def _with_decimal_points(
