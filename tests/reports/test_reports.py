@@ -616,7 +616,7 @@ def test_pairs_have_the_strength_of_scipy_and_pandas_and_copies_are_named() -> N
     level = 2.0 * kind + rng.normal(size=300)
     gaps = np.where(np.arange(300) % 5 == 0, None, y)
     columns = {"x": x, "y": gaps, "kind": [f"k{k}" for k in kind], "near": [f"n{k}" for k in near], "level": level}
-    noise = {"noise": rng.normal(size=300), "row id": np.arange(300), "flat": np.ones(300)}
+    noise = {"noise": rng.normal(size=300), "row id": np.argsort(np.argsort(x)), "flat": np.ones(300)}
     found = pairs_of({**columns, **noise, "same": 3.0 * x + 1.0}, ("price", 2.0 * level))
     strengths = {names: (strength, measure) for names, strength, measure in found}
     copy = "a copy, or the same in other units or names"
