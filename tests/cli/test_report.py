@@ -147,12 +147,8 @@ def test_parquet_tables_have_targets(folder: Path) -> None:
     assert data_of("report.html")["names"][1] == "n1"
 
 
-def test_the_page_says_how_the_file_was_read_and_how_to_read_what_was_left_out(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    letters = "ACDEFGHIKLMNPQRSTVWY"
-    peptides = ["".join(RNG.choice([*letters], 9)) for _ in range(24)]
-    rows = [f"p{i},{text},{i % 5} m,{row[0]:.3f}" for i, (text, row) in enumerate(zip(peptides, X, strict=True))]
+def test_the_page_says_how_the_file_was_read(folder: Path) -> None:
+    rows = [f"p{i},{i * i},{i % 5} m,{row[0]:.3f}" for i, row in enumerate(X)]
     Path("p.csv").write_text("\n".join(["id,peptide,height,y", *rows]) + "\n")
     words = ["report", "p.csv", "--index-column", "id", "--drop-columns", "peptide", "--predict", "y", *FAST]
     assert main([*words, "-o", "page.html"]) == 0
@@ -160,9 +156,6 @@ def test_the_page_says_how_the_file_was_read_and_how_to_read_what_was_left_out(
     assert "<li>Columns left out: peptide.</li>" in page
     assert "<li>Items are named by id.</li>" in page
     assert "<li>Column 'height' is read as numbers in 'm', the unit of all its cells.</li>" in page
-    (line,) = re.findall(r"<code>(rkhs report p\.csv .*?)</code>", page)
-    assert main([*shlex.split(line)[1:], *FAST]) == 0
-    assert "24 sequences." in capsys.readouterr().out
 
 
 def test_a_gram_matrix_is_read_as_one_by_the_commands_of_its_page(folder: Path) -> None:
