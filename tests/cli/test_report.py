@@ -110,15 +110,18 @@ def test_gaps_in_a_target_are_gaps(folder: Path) -> None:
 def test_molecules_keep_their_rows_when_some_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("rdkit", reason="needs the extra chem")
     smiles = ["C(", *load_molecules().smiles[:12]]
-    Path("m.csv").write_text("\n".join(["id,s,y", *(f"m{i},{text},{i}.5" for i, text in enumerate(smiles))]) + "\n")
+    Path("m.csv").write_text("\n".join(["s,id,y", *(f"{text},m{i},{i}.5" for i, text in enumerate(smiles))]) + "\n")
     words = ["report", "m.csv", "--smiles", "s", "--predict", "y", "--skip-bad-smiles", *FAST]
     assert main(words) == 0
     assert "1 SMILES could not be read" in capsys.readouterr().out
     data = data_of("report.html")
     assert data["smiles"] == smiles[1:]
-    assert data["names"][0] == "m1"
+    assert data["names"] == [f"m{i} (row {i + 1})" for i in range(1, 13)]  # a column that names rows, and its rows
     assert all(data["drawings"])
-    assert "1.5 to 12.5" in Path("report.html").read_text()
+    page = Path("report.html").read_text()
+    assert re.findall('data-key="(1.5|12.5)">(.*?)<', page) == [("1.5", "1.5"), ("12.5", "12.5")]
+    assert "<li>Items are named by id.</li>" in page
+    assert "m1 (row 2)</button>" in page.split("<h3>Novel</h3>")[1] or "m12 (row 13)</button>" in page
 
 
 def test_wrong_rows_are_left_out_of_the_fit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

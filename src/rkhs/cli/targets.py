@@ -328,20 +328,20 @@ def column_as_texts(args: argparse.Namespace, name: str) -> list[str] | None:
     return ["" if cell is None else str(cell) for cell in values]
 
 
-def identifiers(args: argparse.Namespace, data: Dataset) -> list[str]:
-    """Title and cell of each row in the first column of names that all differ; empty where rows are named by one."""
+def identifiers(args: argparse.Namespace, data: Dataset) -> tuple[str, list[str]]:
+    """Title and cells of the first column of names that all differ; empty where rows are named by one."""
     other = data.row_names is not None or any((args.gram, args.transpose, args.window, args.header == "no"))
     titles = [] if other or not is_table(args.input) else titles_of(changed(args, labels=None), args.input)
-    found = (_all_different(args, title, data) for title in filter(is_id_name, filter(None, titles)))
-    return next(filter(None, found), [""] * data.n_samples)
+    found = ((title, _all_different(args, title, data)) for title in filter(is_id_name, filter(None, titles)))
+    return next((pair for pair in found if pair[1]), ("", [""] * data.n_samples))
 
 
 def _all_different(args: argparse.Namespace, title: str, data: Dataset) -> list[str]:
-    """Title and cell of each row in a column; nothing where two are alike or one is empty."""
+    """Cells of a column; nothing where two are alike or one is empty."""
     with suppress(InputError), quiet():  # no column of the model
         column = read_column_of(changed(args, labels=None), title, "--groups").tolist()
         cells = [str(column[row - 1] or "").removesuffix(".0") for row in data.row_numbers]
-        return [f"{title} {cell}" for cell in cells] if len({*cells, ""}) > len(cells) else []
+        return cells if len({*cells, ""}) > len(cells) else []
     return []
 
 
