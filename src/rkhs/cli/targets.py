@@ -28,7 +28,7 @@ from rkhs.cli.inputs import (
     with_words_as_gaps,
 )
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import advised, as_command as as_command, changed, mended as mended, with_advice
+from rkhs.cli.options import advised, as_command as as_command, changed, mended as mended, with_advice, without_flag
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, listed, names_like, titles_of as titles_of_data
@@ -45,7 +45,7 @@ from rkhs.data.text import MIXED, Doubtful, FewWords, Mendable, MixedCells, Note
 
 _QUANTITY = re.compile(r"(?i)(?:^|[\W_])(?:type|test|assay|unit|parameter|property|endpoint|analyte|variable)s?$")
 _ROWS_OF_A_KIND, _OTHER_SIZE = 10, 10.0  # of one quantity of several in a column; ratio of what nine in ten are below
-MOST_NAMED = 10  # rows in a line
+MOST_NAMED, MOST_ZEROS = 10, 0.05  # rows in a line; share of amounts without a logarithm that are left out
 _KINDS_WITH_CLASSES = ("series", "graphs")
 
 
@@ -216,14 +216,19 @@ def target_name(args: argparse.Namespace, name: object) -> str:
 
 
 def logarithm(args: argparse.Namespace) -> str:
-    """The command that predicts the logarithm of positive numbers."""
-    return f"predict its logarithm, by:{as_command(with_advice(args, {'log10': True}))}"
+    """The command that predicts the logarithm of positive numbers, and keeps the largest of them."""
+    words = without_flag(with_advice(args, {"log10": True}), "--trim")
+    return f"predict its logarithm, by:{as_command([word for word in words if word != '--robust'])}"
 
 
 def _logarithms(args: argparse.Namespace, values: np.ndarray) -> np.ndarray:
     """Numbers to predict, or with ``--log10`` their logarithms to base ten."""
     if not getattr(args, "log10", False):
         return values
+    if values.dtype != object and 0.0 < (values == 0.0).mean() <= MOST_ZEROS:
+        what = f"{(values == 0.0).sum()} cells of 0 have no logarithm: it is predicted as if they were empty"
+        warn(Note(f"{args.input}: {what}"))
+        values = np.where(values == 0.0, np.nan, values)
     if values.dtype == object or (values <= 0.0).any():
         got = "texts" if values.dtype == object else f"{np.nanmin(values):g}"
         raise InputError(f"--log10 takes columns of positive numbers; got {got}; leave it out, or correct these cells")

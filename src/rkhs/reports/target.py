@@ -16,7 +16,7 @@ from rkhs._core.errors import RkhsError
 from rkhs.data.columns import as_numbers, repeats_items
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
-from rkhs.reports.answers import LEAST_R2, answer_in_columns
+from rkhs.reports.answers import answer_in_columns
 from rkhs.reports.audit import class_name, is_class
 from rkhs.reports.held_out import (
     SHARED,
@@ -85,7 +85,7 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     numbers = partial(_score_numbers, found=found, names=np.array(items.names)[rows].tolist())
     groups = partial(_score_classes, shared=SHARED if nested else 1.0)
     predicted, residuals, sentences = (groups if classed else numbers)(name, true, left_out)
-    if not classed and found.get("R^2", 0.0) > LEAST_R2:
+    if not classed:
         sentences += _answers(items, rows, true, name)
     columns, chance = _permutation_importances(machine, items, X, Y, left_out)
     chosen = ", with settings that were chosen without it" if nested else ""
