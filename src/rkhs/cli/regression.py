@@ -17,7 +17,7 @@ from rkhs.cli.columns import ON_BOTH_SIDES, column_sentences, repeats_items, war
 from rkhs.cli.inputs import changed, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
-from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels
+from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels, strongest
 from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
 from rkhs.cli.targets import (
     MOST_NAMED,
@@ -473,6 +473,6 @@ def _suspicious_rows(facts: dict[str, Any], counted: str, without: str) -> Itera
         return
     called = [(readable(row["residual"], 3), row.get("identifier"), row["row"]) for row in rows[:MOST_NAMED]]
     listed = ", ".join(f"{row} ({', '.join(filter(None, [size, name]))})" for size, name, row in called)
-    more = f" and {len(rows) - MOST_NAMED} more (all with --json)" if len(rows) > MOST_NAMED else ""
     stay = "" if facts["robust"] is None else ", which stay in the fit: look at them"
-    yield f"suspicious rows{stay}, held-out residual above {limit}: {listed}{more}{counted}{without}"
+    some = strongest(len(rows), MOST_NAMED)
+    yield f"suspicious rows{some}{stay}, held-out residual above {limit}: {listed}{counted}{without}"

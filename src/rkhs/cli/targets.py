@@ -329,19 +329,19 @@ def column_as_texts(args: argparse.Namespace, name: str) -> list[str] | None:
 
 
 def identifiers(args: argparse.Namespace, data: Dataset) -> list[str]:
-    """Title and cell of each row in the first column of names that all differ; empty where rows are named by one."""
+    """Title and cell of each row in the column of names with most different ones; empty where rows are named by one."""
     other = data.row_names is not None or any((args.gram, args.transpose, args.window, args.header == "no"))
     titles = [] if other or not is_table(args.input) else titles_of(changed(args, labels=None), args.input)
-    found = (_all_different(args, title, data) for title in filter(is_id_name, filter(None, titles)))
-    return next(filter(None, found), [""] * data.n_samples)
+    found = [_named_cells(args, title, data) for title in filter(is_id_name, filter(None, titles))]
+    return max(found, key=lambda cells: len({*cells}), default=[]) or [""] * data.n_samples
 
 
-def _all_different(args: argparse.Namespace, title: str, data: Dataset) -> list[str]:
-    """Title and cell of each row in a column; nothing where two are alike or one is empty."""
+def _named_cells(args: argparse.Namespace, title: str, data: Dataset) -> list[str]:
+    """Title and cell of each row in a column; nothing where one is empty or all are alike."""
     with suppress(InputError), quiet():  # no column of the model
         column = read_column_of(changed(args, labels=None), title, "--groups").tolist()
         cells = [str(column[row - 1] or "").removesuffix(".0") for row in data.row_numbers]
-        return [f"{title} {cell}" for cell in cells] if len({*cells, ""}) > len(cells) else []
+        return [f"{title} {cell}" for cell in cells] if "" not in cells and len({*cells}) > 1 else []
     return []
 
 
