@@ -51,7 +51,7 @@ def test_many_suspicious_rows_are_left_out_by_a_robust_fit(
     homes(200, wrong=14).drop(columns=["priceByArea", "floor", "rooms"]).to_csv("homes.csv", index=False)
     assert main(["fit", "homes.csv", "--predict", "price", "-o", "m.rkhs", *FEW]) == 0
     said = capsys.readouterr().out
-    assert "more (all with --json)" in said
+    assert "suspicious rows, the 10 strongest of 14 (all with --json), held-out residual above" in said
     assert "; if they are wrong, this command leaves out those that change the fit:\n\n  rkhs fit homes.csv" in said
     assert " --robust\n" in said
 
@@ -106,7 +106,9 @@ def test_large_amounts_are_kept_by_their_logarithm_and_not_cut_off(
     found = re.search(r"held-out error: ([\d.]+) over all 120 rows \(root mean square\), R\^2 (-?[\d.]+); ", said)
     least = re.search(r"\nwithout the (\d+) rows left out, the held-out error: ([\d.]+) \+-", said)
     kept = re.search(r"they hold 0 of the (\d+) left out, and so about (\d+)% of all rows", said)
-    assert found is not None and least is not None and kept is not None
+    assert found is not None
+    assert least is not None
+    assert kept is not None
     out = int(least[1])
     assert float(found[1]) > 10.0 * float(least[2])
     assert float(found[1]) > 0.9 * np.std(data["y"])
@@ -114,7 +116,9 @@ def test_large_amounts_are_kept_by_their_logarithm_and_not_cut_off(
     assert (int(kept[1]), int(kept[2])) == (out, round(100 * 0.9 * (120 - out) / 120))
     assert f"\nall {out} rows left out are in the largest quarter of y: they may be right" in said
     assert main(["predict", "m.rkhs", "t.csv", "-o", "p.csv"]) == 0
-    assert f"--robust left {out} rows out of the fit: predictions and their ends are for rows" in capsys.readouterr().err
+    assert (
+        f"--robust left {out} rows out of the fit: predictions and their ends are for rows" in capsys.readouterr().err
+    )
     assert main([*words, "--log10"]) == 0
     said = capsys.readouterr()
     assert "3 cells of 0 have no logarithm" in said.err

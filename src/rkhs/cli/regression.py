@@ -435,8 +435,8 @@ def _of_robust_fit(found: dict[str, Any], of_kept: str) -> Iterator[str]:
     )
     if "coverage" in found:
         yield (
-            f"the {_COVERAGE:.0%} intervals of rkhs predict are for rows like those kept: they hold {found['inside']} of "
-            f"the {found['left out']} left out, and so about {found['coverage']:.0%} of all rows"
+            f"the {_COVERAGE:.0%} intervals of rkhs predict are for rows like those kept: they hold {found['inside']} "
+            f"of the {found['left out']} left out, and so about {found['coverage']:.0%} of all rows"
         )
 
 

@@ -25,7 +25,12 @@ def answer_in_columns(cells: np.ndarray, names: Sequence[str], y: np.ndarray, ta
     X = as_numbers(cells) if cells.dtype == object else np.asarray(cells, dtype=float)
     places = np.flatnonzero(np.isfinite(X).mean(0) >= _SHARE)
     varied = np.flatnonzero(_but_for_the_usual(y))  # most of a sparse column is equal to any other
-    if X.shape[1] < _FEWEST_COLUMNS or len(places) > _MOST_COLUMNS or len(varied) < _FEWEST_ROWS or np.ptp(y[varied]) == 0.0:
+    if (
+        X.shape[1] < _FEWEST_COLUMNS
+        or len(places) > _MOST_COLUMNS
+        or len(varied) < _FEWEST_ROWS
+        or np.ptp(y[varied]) == 0.0
+    ):
         return "", []
     some = varied[:: -(-len(varied) // _MOST_ROWS)]
     X, y = X[some], y[some]

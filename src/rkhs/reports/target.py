@@ -48,6 +48,16 @@ class Prediction:
     chance: float  # the same of a shuffled copy of the first column, in a fit that reads it too
     atoms: list[tuple[int, np.ndarray]]  # positions in ``rows``, and the contributions of their atoms
 
+    @property
+    def doubt(self) -> str:
+        """What is said of a model that explains little of numbers; nothing of classes."""
+        spread = float(((self.true - self.true.mean()) ** 2).sum())
+        explained = (
+            1.0 - float(((self.true - self.predicted) ** 2).sum()) / spread if spread and not self.classes else 1.0
+        )
+        words = f"The model explains {max(explained, 0.0):.0%} of the variance (R²), so its atoms are no finding."
+        return f" {words}" * (explained < _WEAK_R2)
+
     def cell(self, value: float) -> str:
         """A value of the target as a person writes it."""
         return self.classes[int(value)] if self.classes else readable(value)
