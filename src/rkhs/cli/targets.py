@@ -333,20 +333,21 @@ def column_as_texts(args: argparse.Namespace, name: str) -> list[str] | None:
     return ["" if cell is None else str(cell) for cell in values]
 
 
-def identifiers(args: argparse.Namespace, data: Dataset) -> list[str]:
-    """Title and cell of each row in the column of names with most different ones; empty where rows are named by one."""
+def identifiers(args: argparse.Namespace, data: Dataset, *, repeats: bool = False) -> tuple[str, list[str]]:
+    """Title and cells of the column of names with most different ones, all unless ``repeats``; empty without one."""
     other = data.row_names is not None or any((args.gram, args.transpose, args.window, args.header == "no"))
     titles = [] if other or not is_table(args.input) else titles_of(changed(args, labels=None), args.input)
-    found = [_named_cells(args, title, data) for title in filter(is_id_name, filter(None, titles))]
-    return max(found, key=lambda cells: len({*cells}), default=[]) or [""] * data.n_samples
+    found = [(title, _full_column(args, title, data)) for title in filter(is_id_name, filter(None, titles))]
+    best = max(found, key=lambda pair: len({*pair[1]}), default=("", []))
+    return best if len({*best[1]}) > (1 if repeats else data.n_samples - 1) else ("", [""] * data.n_samples)
 
 
-def _named_cells(args: argparse.Namespace, title: str, data: Dataset) -> list[str]:
-    """Title and cell of each row in a column; nothing where one is empty or all are alike."""
+def _full_column(args: argparse.Namespace, title: str, data: Dataset) -> list[str]:
+    """Cells of a column; nothing where one is empty."""
     with suppress(InputError), quiet():  # no column of the model
         column = read_column_of(changed(args, labels=None), title, "--groups").tolist()
         cells = [str(column[row - 1] or "").removesuffix(".0") for row in data.row_numbers]
-        return [f"{title} {cell}" for cell in cells] if "" not in cells and len({*cells}) > 1 else []
+        return cells if "" not in cells else []
     return []
 
 
