@@ -158,12 +158,12 @@ def test_labels_of_classes_that_overlap_are_not_called_wrong() -> None:
     contradicted = (np.abs(share - (y == names[1])) > 0.75).sum()
     found = suspicious_labels(data, rows, y, shares, ids)
     assert contradicted > 10
-    assert len(found) < 0.3 * contradicted
+    assert len(found) < 0.2 * contradicted
     changed = np.argsort(-share)[:12]
     y[changed] = names[0]
     found = suspicious_labels(data, rows, y, shares, ids)
     assert {one["row"] for one in found} >= {f"row {i + 1}" for i in changed}
-    assert len(found) <= 20
+    assert len(found) <= 24
     (said,) = suspicious_sentence(data, found)
     assert f"contradict, the 10 strongest of {len(found)} (all with --json): row " in said
     assert said.count(", by the others ") == 10
