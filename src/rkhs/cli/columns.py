@@ -22,7 +22,6 @@ from rkhs.cli.shapes import (
     with_clock,
     written,
 )
-from rkhs.cli.summaries import few
 from rkhs.cli.wording import in_flags, quoted_cells
 from rkhs.data.columns import (
     COPIES,
@@ -165,7 +164,7 @@ def _filling_sentence(data: Dataset, read: str) -> str:
     gaps = sum(cell is None for cell in data.X.ravel().tolist())
     cells = "1 empty cell is" if gaps == 1 else f"{gaps} empty cells are"
     changes = [f"{cells} filled from the nearest rows"] if gaps else []
-    changes += [f"texts become columns of zeros and ones ({few(texts)})"] if texts else []
+    changes += [f"texts become columns of zeros and ones ({listed(texts)})"] if texts else []
     units = "all are standardised" if read == "filled" else "numbers become normal scores of their ranks"
     return (
         f"columns: {', '.join([*changes, units])}; decoding gives cells of the table. "
