@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any
@@ -20,9 +19,8 @@ from rkhs.cli.inputs import new_parts, read_known, user_errors, warn_of_dates
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, changed
 from rkhs.cli.outputs import SHEETS, Outputs
-from rkhs.cli.rows import label_columns, peeked
+from rkhs.cli.rows import label_columns, peeked, structures_of
 from rkhs.data import Dataset
-from rkhs.data.known_columns import read_column
 from rkhs.data.writers import rounded, write_rows
 
 EXAMPLES = """\
@@ -113,18 +111,9 @@ def _nearest(kernel: kernels.Kernel, known: Any, items: Any, top: int, *, alone:
 def _rows(data: Dataset, known: Dataset, measure: str, places: np.ndarray, values: np.ndarray) -> Iterator[list[Any]]:
     (names, title), alias = label_columns(data), next(filter(all, known.aliases), None)  # the names may repeat
     others = [known.row_names or alias or label_columns(known)[0]]
-    if others[0] != known.smiles and (smiles := _smiles_of(known)):
+    if others[0] != known.smiles and (smiles := structures_of(known)):
         others.append(smiles)
     yield [title or "row", "rank", *("nearest", "nearest_smiles")[: len(others)], measure]
     for name, some, near in zip(names, places.tolist(), values.tolist(), strict=True):
         for rank, (j, value) in enumerate(zip(some, near, strict=True), 1):
             yield [name, rank, *(column[j] for column in others), rounded(value)]
-
-
-def _smiles_of(known: Dataset) -> tuple[str, ...]:
-    """Structures of molecules, or of spectra whose records hold SMILES; empty for other items."""
-    if known.kind == "spectra":
-        with suppress(InputError):
-            found = read_column(known.source, "smiles", argument="KNOWN")
-            return tuple(str(found[row - 1] or "") for row in known.row_numbers)
-    return known.smiles or ()
