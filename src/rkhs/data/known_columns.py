@@ -107,7 +107,7 @@ def _values(found: Columns, position: int, file: Path, options: Options) -> np.n
     spelled = _spelled(file, options, position)
     for word, count in _frequent_gaps(values, spelled, options).items():
         start = f"{found.source}: {column_label(found.names, position)}: {count} cells {quote(word)} are read"
-        kept = word == "none"  # None is what Python writes for a missing value
+        kept = word.lower() == "none"
         values[(spelled == word) & kept] = word
         how = f"a class; missing=[{word!r}] takes them as gaps" if kept else "gaps; write another word for a class"
         warn(f"{start} as {how}")
