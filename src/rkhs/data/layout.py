@@ -145,7 +145,6 @@ class Layout:
         empty = pending = number = 0
         for line, cells in self.rows():
             if cells and len(cells) != self.width:
-                _refuse_rows_above(self)
                 got = (
                     f"{self.path}: expected {self.width} cells in every row, as in the first one; got {len(cells)} in "
                     f"row {number + 1} (line {line}); correct that row, or pass"
@@ -220,13 +219,6 @@ def _rows_over(layout: Layout) -> int:
     return 0
 
 
-def _refuse_rows_above(layout: Layout) -> None:
-    """Refuse a file with rows of other widths above names of columns and rows as wide."""
-    if start := _rows_over(layout):
-        what = "rows above the table are no names, or have other numbers of cells"
-        raise Mendable(f"{layout.path}: {what}; pass skip_rows={start}", skip_rows=start)
-
-
 def _start_of_table(rows: list[Row]) -> int:
     """Where names of columns stand over rows as wide, the first of this width; 0 for no such place."""
     start = next((i for i, row in enumerate(rows) if len(row) == len(rows[-1])), 0)
@@ -257,8 +249,9 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
         layout.delimiter,
         table,
         last,
-        options.header if start is None else True,
+        options.header,
         guessed,
+        found=start is not None,
         several=bool(groups),
     )
     body = _from_first_row(layout, body, path)
