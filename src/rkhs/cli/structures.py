@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rkhs import estimators, kernels, metrics, models
-from rkhs._core.checks import check_folds
 from rkhs._core.errors import InputError, brief, warn
 from rkhs.cli.build import build_estimator
 from rkhs.cli.inputs import (
@@ -114,10 +113,12 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
 
 def _first_of_left_out(model: estimators.InputOutputKernelRegressor, flat: np.ndarray) -> dict[str, float]:
     """How often the true structure is the best of those left out with it, by fits to four fifths of the structures."""
+    from sklearn.model_selection import GroupKFold
+
     names, place = np.unique(flat, return_inverse=True)
     if model.leave_one_out_error_ is None or len(names) < _FEWEST_STRUCTURES:
         return {}
-    folds = check_folds(_FOLDS, len(flat), None, 0, place)
+    folds = list(GroupKFold(_FOLDS).split(flat, groups=place))
     numbers = np.zeros(len(flat), dtype=int)
     for number, (_, test) in enumerate(folds):
         numbers[test] = number
