@@ -23,6 +23,7 @@ THRICE = np.repeat(ONCE, 3, 0)
 Y = np.repeat(NOISE, 3)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_rows_that_differ_by_rounding_are_copies(loss: str) -> None:
     X = THRICE + 1e-9 * RNG.normal(size=THRICE.shape)
@@ -81,6 +82,7 @@ def test_equal_rows_with_other_targets_are_no_copies() -> None:
     np.testing.assert_array_equal(copies([K], targets), [0, 1, 0, 1])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("storage", "noise"),
     [

@@ -105,6 +105,7 @@ def test_some_items_are_left_out_as_all_are(refine: bool) -> None:
         diagnose(model, at_most=0)
 
 
+@pytest.mark.slow
 def test_estimate_and_truth_agree_on_real_rows() -> None:
     X = load_digits().data[np.random.default_rng(0).permutation(1797)[:400]] / 16.0
     model = KernelAutoencoder(10).fit(X[:140])

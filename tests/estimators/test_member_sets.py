@@ -53,6 +53,7 @@ def test_a_set_of_candidates_is_the_full_conformal_one(center: bool) -> None:
     assert found.guarantee == "at least"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("center", [True, False])
 def test_a_row_is_left_out_with_its_group(center: bool) -> None:
     (X, Y), (new, others) = made(24), made(12, 1)

@@ -60,7 +60,7 @@ X, spent, codes = load_digits().data, {None: [], 1: []}, {}
 for n in (None, 1) * 2:
     start = time.process_time()
     with nullcontext() if n is None else thread_limit(n):
-        model = KernelAutoencoder(2, max_iter=5).fit(X[:50])
+        model = KernelAutoencoder(2, max_iter=5, reg=1e-3).fit(X[:50])
         codes[n] = model.transform(X[50:80]).tobytes() + model.codes_.tobytes()
     spent[n].append(time.process_time() - start)
 assert torch.get_num_threads() == 2
@@ -109,6 +109,7 @@ def two_threads() -> Any:
     torch.set_num_threads(1)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("model", [KernelAutoencoder(1, max_iter=3), KernelPCA(1)], ids=repr)
 @pytest.mark.parametrize(("engine", "expected"), [(None, 1), ("serial", 1), (Threads(2), 2)])
