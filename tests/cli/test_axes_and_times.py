@@ -10,6 +10,7 @@ from tests.cli.commands import Run, printed, table
 RNG = np.random.default_rng(0)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("descending", [False, True])
 def test_columns_that_are_curves_are_compared_by_transpose(descending: bool, run: Run) -> None:
     axis = np.arange(200.0, 700.0, 2.0)[:: -1 if descending else 1]
@@ -101,6 +102,7 @@ def test_rows_named_by_their_times_are_a_series(run: Run) -> None:
     assert printed(said) == ["novelty", "a.csv", "-o", "b.csv", "--window", "24"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("unit", [1, 100])
 def test_days_and_hours_written_as_numbers_are_times(unit: int, run: Run) -> None:
     """As weather services write them, by the ends of hours; Fahrenheit is a copy of Celsius, up to rounding."""
@@ -155,6 +157,7 @@ def test_constant_windows_are_unlike_all_and_noted(run: Run) -> None:
     assert run("novelty", "a.csv", "--window", "24", "--kernel", "gaussian", "-o", "d.csv")[0] == 0
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("noise", [0.002, 0.02])
 def test_nearly_constant_windows_do_not_vouch_for_each_other(run: Run, noise: float) -> None:
     """Two days of stand-by come first, though each is nearest to the other; in a new file such a day is as strange."""

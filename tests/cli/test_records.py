@@ -84,6 +84,7 @@ def test_units_and_relations_of_known_values_alone(run: Run) -> None:
     assert "says" not in run(*words)[1]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("lacking", [(), (3,)])
 def test_a_table_without_names_is_predicted_by_the_places_of_the_fit(run: Run, lacking: tuple[int, ...]) -> None:
     """The file of the fit, whose empty columns the model does not read, and a file of the columns that it reads."""

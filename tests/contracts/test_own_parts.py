@@ -141,6 +141,7 @@ class Quantile(Loss):
         return A.clamp(-self.level, 1.0 - self.level)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("level", [0.2, 0.5, 0.9])
 def test_the_quantile_loss_keeps_the_contract_and_its_share_of_rows(level: float) -> None:
     check_loss(Quantile(level))
