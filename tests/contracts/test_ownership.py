@@ -218,7 +218,7 @@ OBJECTS: dict[str, tuple[BaseEstimator, Any, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", OBJECTS)
 def test_lists_of_arrays_and_data_beside_the_inputs_are_copied(name: str, tmp_path: Path) -> None:
     estimator, X, more = OBJECTS[name]
