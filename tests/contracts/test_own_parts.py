@@ -90,6 +90,7 @@ def autoencoders(reg: float = 1e-2) -> tuple[Autoencoder, Autoencoder]:
     return in_products, Autoencoder(UnconstrainedCodes(factorize(K), reg), layer)
 
 
+@pytest.mark.slow
 def test_a_matrix_that_is_only_multiplied_is_a_storage() -> None:
     in_products, dense = autoencoders()
     start = dense.encoder.start([TARGET[:, :2]], 1.0)

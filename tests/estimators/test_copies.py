@@ -141,6 +141,7 @@ def test_near_rows_with_other_targets_and_a_few_near_rows_are_no_repeats() -> No
         OperatorKernelRegressor().fit(pairs, np.r_[np.repeat(NOISE[:8:2], 2), NOISE[8:]])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:KernelAutoencoder. the largest number")
 def test_a_heavy_tailed_table_of_nearly_equal_rows_alone_is_fitted() -> None:
     X = np.concatenate([np.ones((1100, 5)), np.random.default_rng(0).normal(size=(20, 5))])

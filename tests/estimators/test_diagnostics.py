@@ -261,6 +261,7 @@ def test_a_lower_start_is_one_that_a_fit_reaches(model: str, monkeypatch: pytest
     assert first < 1.0
 
 
+@pytest.mark.slow
 def test_other_starts_are_tried_only_where_they_can_be() -> None:
     X = rows()
     one = KernelAutoencoder(1).fit(X)

@@ -286,6 +286,7 @@ def test_labels_of_a_pipeline_change_nothing(X: np.ndarray) -> None:
     np.testing.assert_array_equal(pipe[0].codes_, fit(KernelAutoencoder(4, reg=1e-3, max_iter=10), X).codes_)
 
 
+@pytest.mark.slow
 def test_grid_search_reaches_into_kernels(small: np.ndarray) -> None:
     search = GridSearchCV(
         KernelAutoencoder(2, kernel=Gaussian()), {"kernel__gamma": [1e-3, 0.2], "reg": [1e-2, 1e-4]}, cv=3

@@ -162,6 +162,7 @@ def test_refuses_what_does_not_go_together(params: dict[str, Any]) -> None:
         KernelAutoencoder(**{"n_components": 2, "linear_part": "free", **params}).fit(curves(0, 12, 4))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("all_candidates")
 def test_columns_of_unlike_units_do_no_harm() -> None:
     data = load_breast_cancer().data

@@ -90,6 +90,7 @@ def test_lists_of_their_own_and_one_list_for_all_agree() -> None:
     assert all((a == b).all() for a, b in zip(one.members, same.members, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [4, pytest.param(15, marks=pytest.mark.slow)])
 def test_known_lists_give_smaller_sets_with_probabilities(draws: int) -> None:
     held, sizes, exact, likely = [], [], [], []

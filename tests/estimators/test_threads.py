@@ -21,6 +21,7 @@ SRC = Path(__file__).parents[2] / "src"
 X = np.random.RandomState(0).randn(12, 3)
 
 
+@pytest.mark.slow
 def test_a_report_needs_few_parts_of_scikit_learn_and_a_default_fit_one_thread() -> None:
     """One process of a user who has set no number of threads: imports, processor time, answers of every estimator."""
     env = {key: value for key, value in os.environ.items() if not key.endswith("NUM_THREADS")}
