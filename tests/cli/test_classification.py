@@ -213,6 +213,7 @@ def test_fewer_groups_than_folds(folder: Path, capsys: pytest.CaptureFixture[str
 CLASSES = ["leak"] * 7 + ["none"] * 5 + ["crack"] * 6
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 def test_none_is_a_class_where_it_is_frequent(folder: Path, capsys: pytest.CaptureFixture[str], end: str) -> None:
     frame = pandas.DataFrame({"a": A[:18], "b": B[:18], "defect": CLASSES})

@@ -292,7 +292,7 @@ def test_a_robust_loss_and_the_better_of_two(folder: Path, capsys: pytest.Captur
     assert "(mean norm, 5 folds)" in said  # the same for both losses
 
 
-def test_rows_that_the_others_do_not_predict_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_that_the_others_do_not_predict_are_left_out(folder: Path, all_candidates: None, capsys) -> None:
     assert fit("all.csv", "--predict", "price", "--robust", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert [row["row"] for row in found["suspicious rows"]] == ["r7"]
@@ -331,6 +331,7 @@ def test_gram_matrices_and_rows_without_names(folder: Path, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out)["held-out error"] == pytest.approx((-plain.best_score_) ** 0.5)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "words",
     [(), ("--kernel", "tanimoto", "--set", "center=True"), ("--fingerprint", "morgan"), ("--robust",)],
@@ -467,7 +468,7 @@ def test_ends_that_hold_everything_are_written(tmp_path: Path, extension: str) -
 
 
 def test_curves_are_predicted_from_curves_without_naming_columns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    all_candidates: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     times = np.linspace(0.0, 1.0, 24)
