@@ -385,8 +385,10 @@ def _left_out_together(facts: dict[str, Any]) -> Iterator[str]:
 
 def _named(args: argparse.Namespace, data: Dataset, found: _Suspicious) -> list[dict[str, Any]]:
     """Names, residuals and identifiers of the file of suspicious rows."""
-    names, ids = row_labels(data), identifiers(args, data) if found.rows else []
-    rows = [{"row": names[i], "residual": found.residuals[i], "identifier": ids[i]} for i in found.rows]
+    names, (title, ids) = row_labels(data), identifiers(args, data) if found.rows else ("", [])
+    rows = [
+        {"row": names[i], "residual": found.residuals[i], "identifier": f"{title} {ids[i]}".strip()} for i in found.rows
+    ]
     return [{key: value for key, value in row.items() if value != ""} for row in rows]
 
 
