@@ -29,7 +29,7 @@ from rkhs.reports import findings
 from rkhs.reports.audit import audit
 from rkhs.reports.items import read_items
 from rkhs.reports.pictures import drawing, image_sheet
-from rkhs.reports.target import _score_numbers, predict_target
+from rkhs.reports.target import Prediction, _score_numbers, predict_target
 from rkhs.reports.wording import percent, readable, with_error
 
 RNG = np.random.default_rng(0)
@@ -198,7 +198,18 @@ def test_copies_and_items_like_no_other_are_named() -> None:
     page = make_report(KernelMap().fit(rows), rows, names=[f"n{i}" for i in range(40)]).html
     assert "<li>n10, n11</li>" in page
     assert 'data-item="20"' in page.split("<h3>Novel</h3>")[1].split("</tr>")[1]
-    assert "No item is a copy" in make_report(MODEL, X).html
+    novel = page.split("<h3>Novel</h3>")[1].split("<h3>")[0]
+    assert novel.count("<tr>") < 7  # items that are not far from their neighbours fill no list
+    plain = make_report(MODEL, X).html
+    assert "No item is a copy" in plain
+    assert "No item is novel" in plain
+
+
+def test_atoms_of_a_model_that_explains_little_are_no_finding() -> None:
+    true, noise = np.random.default_rng(0).normal(size=(2, 50))
+    for classes, predicted, said in (([], noise, True), ([], true + 0.1 * noise, False), (["a", "b"], noise, False)):
+        found = Prediction("y", [], np.arange(50), true, predicted, classes, [], [], 0.0, [])
+        assert ("The model explains 0% of the variance (R²), so its atoms are no finding." in found.doubt) == said
 
 
 def test_numbers_are_written_as_people_write_them() -> None:

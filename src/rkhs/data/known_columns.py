@@ -43,7 +43,6 @@ from rkhs.data.text import (
     is_measurement,
     number_in,
 )
-from rkhs.data.written_dates import written_dates
 
 T = TypeVar("T")
 _OFFSET = re.compile(r"(:\d\d(?:\.\d+)?)\s?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # from UTC, behind a time
@@ -307,7 +306,7 @@ def times_of_rows(
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     days = {}
-    for j, cells in (dict(enumerate(found.cells)) | written_dates(found.cells)).items():
+    for j, cells in enumerate(found.cells):
         if cells.dtype == object:
             found.cells[j] = np.array(
                 [cell and _OFFSET.sub(r"\1", interval_start(cell)) for cell in cells.tolist()], object

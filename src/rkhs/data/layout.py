@@ -249,8 +249,9 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
         layout.delimiter,
         table,
         last,
-        options.header if start is None else True,
+        options.header,
         guessed,
+        found=start is not None,
         several=bool(groups),
     )
     body = _from_first_row(layout, body, path)

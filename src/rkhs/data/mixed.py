@@ -156,9 +156,8 @@ def _without_empty(found: Columns, positions: list[int], *, asked: Any) -> list[
 def _drop_units(found: Columns, positions: list[int], kinds: list[str | None]) -> None:
     """Read numbers with a unit as numbers, where marks, signs or other units say that they are no few of 5a and 6a."""
     for j, kind in zip(positions, kinds, strict=True):
-        texts = set(
-            filter(None, found.cells[j].tolist() if found.cells[j].dtype == object and kind in (None, "number") else ())
-        )
+        cells = found.cells[j]
+        texts = set(filter(None, cells.tolist() if cells.dtype == object and kind in (None, "number") else ()))
         signs = r"[\s.,%$€£¥]" + r"|\d[^\W\d_]{2}|[^\x00-\x7f]" * (len(texts) > 2)
         if kind == "number" or len(texts) > CLASSES or any(re.search(signs, text) for text in texts):
             found.drop_units([j])

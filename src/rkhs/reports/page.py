@@ -204,7 +204,8 @@ def _atom_contributions(items: Items, found: Prediction) -> str:
         for at, parts in found.atoms
         for i in found.rows[[at]].tolist()
     )
-    return f'<h3>Contributions of atoms</h3>{_paragraph(f"{note} largest predictions.")}<ul class="tiles">{cells}</ul>'
+    text = _paragraph(f"{note} largest predictions.{found.doubt}")
+    return f'<h3>Contributions of atoms</h3>{text}<ul class="tiles">{cells}</ul>'
 
 
 def _confusion(found: Prediction) -> str:
@@ -324,8 +325,7 @@ def _changes(items: Items, old: np.ndarray, new: np.ndarray, units: np.ndarray |
 
 def _novel(content: Content) -> str:
     found, items = content.neighbours, content.items
-    order, first = np.argsort(-found.novelty, kind="stable")[: min(_MAX_ROWS, len(items) // 2)], found.distances[:, 0]
-    order = order[np.argsort(-first[order], kind="stable")]
+    first = found.distances[:, 0]
     unit = float(np.median(first)) or float(first.max()) or 1.0
     rows = [
         [
@@ -333,8 +333,10 @@ def _novel(content: Content) -> str:
             f"{first[i] / unit:.1f} times the median",
             _item_button(items, found.indices[i, 0]),
         ]
-        for i in order.tolist()
+        for i in found.novel[:_MAX_ROWS]
     ]
+    if not rows:
+        return "<h3>Novel</h3>" + _paragraph("No item is novel: none is far from its nearest neighbour.")
     note = "The items least similar to the others. 'Median' is the median distance to the nearest neighbour."
     return f"<h3>Novel</h3>{_paragraph(note)}" + _table(
         ["item", "distance to the nearest neighbour", "nearest neighbour"], rows
