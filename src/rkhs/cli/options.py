@@ -152,6 +152,9 @@ def advised(words: Sequence[str], options: dict[str, Any]) -> list[str]:
 
 def mended(args: argparse.Namespace, options: dict[str, Any]) -> argparse.Namespace:
     """The arguments, and their words, with options that an error names; columns that are left out already stay out."""
+    if "drop_columns" in options and args.columns is not None:
+        kept = [one for one in named_columns(args.columns) if str(one) not in [*map(str, options["drop_columns"])]]
+        options = {"columns": kept} | {name: value for name, value in options.items() if name != "drop_columns"}
     if "drop_columns" in options:
         options = options | {"drop_columns": [*named_columns(args.drop_columns), *options["drop_columns"]]}
     words = advised(args.words, options)
@@ -180,8 +183,7 @@ def with_advice(args: argparse.Namespace, *options: dict[str, Any]) -> list[str]
 
 def taken(message: Any, args: argparse.Namespace) -> dict[str, Any]:
     """The options of reading that a message or its cause names and this command takes."""
-    found = {name: value for name, value in getattr(message, "options", {}).items() if hasattr(args, name)}
-    return {} if "drop_columns" in found and args.columns is not None else found
+    return {name: value for name, value in getattr(message, "options", {}).items() if hasattr(args, name)}
 
 
 def noted(message: Warning, args: argparse.Namespace) -> str:

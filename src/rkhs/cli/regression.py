@@ -230,7 +230,7 @@ def _facts(
         "robust": found.robust,
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {
-            "scaled": model.columns == "scaled",
+            "scaled": model.columns != "raw",
             "notes": _notes(model, keep_rows(data, np.isin(np.arange(len(Y)), found.fitted), LEFT_OUT)),
         },
         "model": args.output,

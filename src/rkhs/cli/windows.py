@@ -41,7 +41,7 @@ def windows(
     lacking, cut = _cut(X, starts, length)
     known = np.isfinite(cut).all(axis=1) & (lacking.mean(axis=1) <= _FILLED)
     ranges = np.array([f"{numbers[i]}-{numbers[i + length - 1]}" for i in starts.tolist()], object)
-    labels = ranges if times is None else times[starts]
+    labels = ranges if times is None or not _all_differ(times[starts]) else times[starts]
     if not known.all():
         lost = labels[~known].tolist()
         cells = f"cells without a number{'' if times is None else ', and times that are missing or stand twice'}"
@@ -112,6 +112,17 @@ def _by_columns(windows: Dataset) -> np.ndarray:
     return windows.X.reshape(windows.n_samples, count, -1)
 
 
+def as_series(data: Dataset) -> tuple[Dataset, int]:
+    """The series of several columns that windows were cut from, and rows of a window; other data, and 1."""
+    names = data.column_names or ()
+    columns = [name.removesuffix("+0") for name in names if name.endswith("+0")]
+    width = len(names) // max(len(columns), 1)
+    if len(columns) < 2 or names[-1] != f"{columns[-1]}+{width - 1}":
+        return data, 1
+    X = _by_columns(data).swapaxes(1, 2).reshape(-1, len(columns))
+    return replace(data, X=X, column_names=tuple(columns)), width
+
+
 def with_clock(data: Dataset) -> Dataset:
     """A table of numbers whose days written as 20240131, and hours next to these, are dates; others as they are."""
     if data.kind not in ("vectors", "table") or not is_table(data.source):
@@ -126,7 +137,16 @@ def with_clock(data: Dataset) -> Dataset:
 def _note_columns(data: Dataset, names: Sequence[str], X: np.ndarray, read: Any) -> None:
     """Note what is to know of the columns of a file before they are cut, with the command without some."""
     for remark in column_remarks(X, names) if read is None else ():
-        warn(Note(f"{data.source}: {remark.text}", "leaves them out", drop_columns=[*remark.leave_out]))
+        text, does, options = f"{data.source}: {remark.text}", "leaves them out", {"drop_columns": [*remark.leave_out]}
+        if remark.stand_in is not None:
+            shares = np.mean(X == remark.stand_in, axis=0)
+            others = shares[np.isin(names, remark.columns, invert=True)].any()
+            does, options = "takes it as a gap", {"missing": [f"{remark.stand_in:.10g}"]}
+            if others or shares.max() > _FILLED:
+                why = "other columns hold it too" if others else "windows would have too many gaps"
+                text += f" Leave {'it' if len(remark.columns) == 1 else 'them'} out, as {why}."
+                does, options = "leaves them out", {"drop_columns": [*remark.columns]}
+        warn(Note(text, does, None, **options))
 
 
 def _cut(X: np.ndarray, starts: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -174,7 +194,9 @@ def _with_gaps(
             why = "no time of its rows is read" if days is None else "its times repeat, or differ in steps"
             shifted = "missing or doubled hours shift the windows behind them"
             warn(Note(f"{data.source}: {why}: windows are cut by rows, and {shifted}"))
-        return full, numbers, None
+        times = np.full(len(full), "", object)
+        times[at] = texts
+        return full, numbers, None if days is None else times
     step = np.ptp(days) / steps.max()
     clock = days.min() + step * (np.arange(len(full)) - rows[0])
     times = np.char.replace(np.datetime_as_string((clock * 86400.0).round().astype("M8[s]")), "T", " ").astype(object)
@@ -185,6 +207,11 @@ def _with_gaps(
     if start:
         warn(Note(f"{data.source}: windows begin at {times[start]} by the clock of the file; rows before: {start}"))
     return full[start:], numbers[start:], times[start:]
+
+
+def _all_differ(texts: np.ndarray) -> bool:
+    """Whether texts are all different, and none is empty."""
+    return len({*texts, ""}) > len(texts)
 
 
 def _to_midnight(first: float, step: float, whole: int) -> int:

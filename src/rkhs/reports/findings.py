@@ -38,8 +38,11 @@ def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt 
     """Rebuild items from their codes; a sentence that says why not if the model cannot."""
     chosen = model.estimator_ if hasattr(model, "estimator_") else model
     X = np.ma.masked_invalid(np.zeros((len(items), 1)) if items.numbers is None else items.numbers)
-    scaled = getattr(model, "columns", "raw") in ("scaled", "filled", "ranked")
+    columns = str(getattr(model, "columns", "raw"))
+    scaled = columns in ("scaled", "filled", "ranked")
     units = np.where(X.std(0).filled(0.0) > 0.0, X.std(0).filled(1.0), 1.0) if scaled else 1.0
+    if columns.isdecimal() and (scaling := chosen.reader_.scaling) is not None:
+        units = scaling.scale
     try:
         found = _measured(chosen, items, codes)
     except RkhsError as error:
