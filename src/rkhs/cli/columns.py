@@ -68,7 +68,7 @@ _MANY_CLASSES = 20  # texts of a column, from which their number is worth a word
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
 
-def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict[str, str | int]:
+def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict[str, Any]:
     """The parameter ``columns`` that the arguments and the data ask for."""
     asked = getattr(args, "scale_columns", None) or "auto"
     if data.kind == "curves" and asked == "auto":
@@ -81,7 +81,7 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
             )
         return {"columns": "filled"} if _reads_vectors(kernel) else {}
     series, width = as_series(data)
-    return {"columns": "scaled" if width == 1 else width} if _scaled(args, series, kernel, asked) else {}
+    return {"columns": {1: "scaled"}.get(width, width)} if _scaled(args, series, kernel, asked) else {}
 
 
 def column_change(args: argparse.Namespace, known: Dataset, kernel: Any) -> Callable[[Any], Any]:

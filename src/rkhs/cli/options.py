@@ -153,8 +153,7 @@ def advised(words: Sequence[str], options: dict[str, Any]) -> list[str]:
 def mended(args: argparse.Namespace, options: dict[str, Any]) -> argparse.Namespace:
     """The arguments, and their words, with options that an error names; columns that are left out already stay out."""
     if "drop_columns" in options and args.columns is not None:
-        kept = [one for one in named_columns(args.columns) if str(one) not in [*map(str, options["drop_columns"])]]
-        options = {"columns": kept} | {name: value for name, value in options.items() if name != "drop_columns"}
+        options = united({"columns": named_columns(args.columns)}, options)
     if "drop_columns" in options:
         options = options | {"drop_columns": [*named_columns(args.drop_columns), *options["drop_columns"]]}
     words = advised(args.words, options)

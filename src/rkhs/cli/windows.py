@@ -41,10 +41,10 @@ def windows(
     lacking, cut = _cut(X, starts, length)
     known = np.isfinite(cut).all(axis=1) & (lacking.mean(axis=1) <= _FILLED)
     ranges = np.array([f"{numbers[i]}-{numbers[i + length - 1]}" for i in starts.tolist()], object)
-    labels = ranges if times is None or not _all_differ(times[starts]) else times[starts]
+    labels = _all_different(times[starts], ranges)
     if not known.all():
         lost = labels[~known].tolist()
-        cells = f"cells without a number{'' if times is None else ', and times that are missing or stand twice'}"
+        cells = f"cells without a number{', and times that are missing or stand twice' * (labels is not ranges)}"
         why = f"for {cells}, in more than a tenth of a window or of its length in a row"
         gone = f"{len(lost)} of {len(starts)} windows left out {why}: {listed(lost, 10)}"
         if known.sum() < 2:
@@ -177,7 +177,7 @@ def _without_short_gaps(X: np.ndarray, longest: int) -> np.ndarray:
 
 def _with_gaps(
     X: np.ndarray, data: Dataset, options: dict[str, Any], whole: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows with gaps for those that the file or its clock lacks or has twice, their numbers in the file, and times."""
     n = data.n_samples + len(data.skipped) + len(data.blank)
     rows = np.delete(np.arange(n), data.blank)[np.array(data.row_numbers) - 1]  # numbers count rows with known cells
@@ -196,7 +196,7 @@ def _with_gaps(
             warn(Note(f"{data.source}: {why}: windows are cut by rows, and {shifted}"))
         times = np.full(len(full), "", object)
         times[at] = texts
-        return full, numbers, None if days is None else times
+        return full, numbers, times
     step = np.ptp(days) / steps.max()
     clock = days.min() + step * (np.arange(len(full)) - rows[0])
     times = np.char.replace(np.datetime_as_string((clock * 86400.0).round().astype("M8[s]")), "T", " ").astype(object)
@@ -209,9 +209,9 @@ def _with_gaps(
     return full[start:], numbers[start:], times[start:]
 
 
-def _all_differ(texts: np.ndarray) -> bool:
-    """Whether texts are all different, and none is empty."""
-    return len({*texts, ""}) > len(texts)
+def _all_different(texts: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Texts that are all different, none of them empty; others in their place where they are not."""
+    return texts if len({*texts, ""}) > len(texts) else others
 
 
 def _to_midnight(first: float, step: float, whole: int) -> int:
@@ -224,13 +224,13 @@ def _to_midnight(first: float, step: float, whole: int) -> int:
 
 
 def _times(data: Dataset, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray | None]:
-    """Times of the rows as their file writes them, and in days by its clock; None if it has no column of dates."""
+    """Times of the rows as their file writes them, and in days by its clock; empty, and None, without a clock."""
     with quiet():  # the file is read for itself too
         found = times_of_rows(data.source, options) if is_table(data.source) and data.n_samples > 2 else None
     rows = np.array(data.row_numbers) - 1
     if found is not None and len(found[2]) > 1:
         warn(Note(f"{data.source}: {' and '.join(found[2])} are read as one time"))
-    return (rows, None) if found is None else (found[0][rows], found[1][rows])
+    return (np.full(len(rows), ""), None) if found is None else (found[0][rows], found[1][rows])
 
 
 def _steps(days: np.ndarray) -> np.ndarray | None:
