@@ -18,7 +18,6 @@ from rkhs.cli.main import main
 from rkhs.errors import InputError
 from rkhs.evaluation import SmoothClassifier, load_classifier
 from rkhs.evaluation.comparison import counting_error
-from tests.cli.commands import printed
 
 RNG = np.random.default_rng(3)
 N = 48
@@ -394,18 +393,6 @@ def test_classes_choose_the_number_of_components(folder: Path) -> None:
     for flags, count in (([], 20), (["--n-components", "3"], 3)):
         assert main(["fit", "many.csv", *FAST, *flags]) == 0
         assert rkhs.load("m.rkhs").codes_.shape[1] == count
-
-
-def test_columns_that_hardly_repeat_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where a model hardly predicts, the command without such columns is printed, and runs."""
-    rng = np.random.default_rng(5)
-    rows = [f"{rng.normal()},n{i // 2},{'st'[i % 2]},{'' if i % 2 else 'pq'[rng.integers(2)]}" for i in range(80)]
-    Path("names.csv").write_text("\n".join(["a,who,zone,churn", *rows]) + "\n")
-    assert main(["fit", "names.csv", "--mixed", *FAST]) == 0
-    said = capsys.readouterr().out
-    assert "texts hardly repeat in the rows with a class, 'who' has 40 texts in 40 rows: this command leaves" in said
-    assert main(printed(said)) == 0
-    assert "hardly repeat" not in capsys.readouterr().out
 
 
 def test_the_choice_of_the_width_does_not_flatter_the_accuracy(

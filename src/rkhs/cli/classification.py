@@ -31,7 +31,6 @@ from rkhs.cli.targets import (
     alike_spellings,
     as_command,
     item_classes,
-    rare_texts_hint,
     read_column_of,
     read_with_values,
     refuse_amounts,
@@ -123,7 +122,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
     kept = score | {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)
     look_at = suspicious_sentence(data, suspicious)
-    lines = _summary(facts, rare_texts_hint(args, data, known), look_at)
+    lines = _summary(facts, look_at)
     print_result(args, facts, [*lines, *facts["columns"]["notes"], f"model: {args.output}"])
 
 
@@ -173,7 +172,7 @@ def _choices(facts: dict[str, Any]) -> tuple[list[str], str]:
     return [f"{name}: {how}" for name, how in chosen.items()], but
 
 
-def _summary(facts: dict[str, Any], hint: str, look_at: Iterable[str]) -> list[str]:
+def _summary(facts: dict[str, Any], look_at: Iterable[str]) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
     counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
     n = facts["input"]["items"]
@@ -193,7 +192,7 @@ def _summary(facts: dict[str, Any], hint: str, look_at: Iterable[str]) -> list[s
         f"cross-validated accuracy{rests}: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
         f"{folds} parts, {REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
-        *([little_sentence("the most common class") + hint] if hardly else []),
+        *([little_sentence("the most common class")] if hardly else []),
         *look_at,
         *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
         *([f"{measured}the model has them all."] if folds < FOLDS else []),

@@ -65,7 +65,7 @@ class LackingColumns(InputError):
         self.few = 2 * len(names) < of  # of the columns of the model, so that a model without them is worth a fit
 
 
-_OF_TEXTS = ("encoding", "delimiter", "comment", "decimal", "thousands", "records")  # options that read text tables
+_OF_TEXTS = ("encoding", "delimiter", "comment", "decimal", "thousands")  # options that read text tables
 _SHAPES = ("transpose", "window", "step")  # options that make other rows of those of a file
 _OF_FIT = "the columns of the training file"
 _OF_ITEMS = "the kernel values or distances with the items of the fit, all of which are needed"
@@ -446,15 +446,6 @@ def _refuse_lacking(
         instead += f"; it has {listed([*map(quote, others)])}, which the model does not read" if others else ""
         text = f"{path} lacks {listed([*map(quote, lacking)])}, of {what}{instead}; correct the names, or the file"
         raise LackingColumns(text, lacking, len(names)) from None
-
-
-def check_columns(args: argparse.Namespace, known: dict[str, Any]) -> None:
-    """Refuse a table of texts and gaps that lacks columns of the training file, before its model is built."""
-    names = known.get("column_names") if known.get("kind") == "table" and not args.columns else None
-    if names and is_table(args.input):
-        args = _as_known(args, args.input, known)
-        titles = [] if args.transpose else _below_titles(args, args.input, names)
-        _refuse_lacking(args.input, names, titles or names, of_rows=args.index_column)
 
 
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:

@@ -219,9 +219,7 @@ def kind_options(args: argparse.Namespace, path: str, known: dict[str, Any]) -> 
     if kind == "molecules":
         given = _recipe_options(args, known["fingerprint"], path)
         if tabular and args.smiles is None:
-            if known.get("smiles_column") is None:
-                raise InputError(f"{path}: the model reads molecules; name the column of SMILES with --smiles COLUMN")
-            given["smiles"] = known["smiles_column"]
+            given["smiles"] = known.get("smiles_column")
         return given
     if kind in ("sequences", "texts") and tabular:
         return {"columns": known.get("text_column")}

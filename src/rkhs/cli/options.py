@@ -63,7 +63,6 @@ reading the input:
 --thousands CHAR  character between thousands, as in 1,234 (default: such cells are refused)
 --comment CHAR  one character that begins lines of comments in a text file (default: #, %% and // above the table)
 --skip-rows N  rows above the table in a text file (default: look)
---records CODE  read the rows whose first cell this is, of a text file with several kinds of rows
 --transpose  rows of the file are columns of the table, as genes in rows; its columns are the items. With arrays of
     series: their last axis is time
 --window N  cut one long series, a row a time, into items of N rows that follow each other; 1: each row is an item
@@ -233,7 +232,7 @@ def reading_options(args: argparse.Namespace) -> dict[str, Any]:
     """How the text of a file is read."""
     options = {
         name: getattr(args, name)
-        for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key", "records")
+        for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key")
     }
     options["header"] = None if args.header is None else args.header == "yes"
     options["missing"] = None if args.missing is None else [cell for text in args.missing for cell in _cells_in(text)]

@@ -13,7 +13,6 @@ from typing import TypeVar
 import numpy as np
 
 from rkhs._core.errors import quote, warn
-from rkhs.cli.frames import pandas_call as pandas_call, written as written
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers
 from rkhs.data.dataset import (

@@ -31,7 +31,7 @@ from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import advised, as_command as as_command, changed, mended as mended, with_advice
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
-from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, listed, names_like, titles_of as titles_of_data
+from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, listed, names_like
 from rkhs.data.formats import has_columns, is_table
 from rkhs.data.known_columns import (
     alike_spellings as alike_spellings,
@@ -244,16 +244,21 @@ def _column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarr
         if name != only:
             raise InputError(f"{flag}: {args.input} has one column next to its items, {only}; got {name}; write {only}")
         return classes.astype(kind)
-    flags = ["--" + name for name in ("gram", "transpose", "window") if getattr(args, name)]
-    if flags or not has_columns(args.input):
-        what = "a Gram matrix" if args.gram else flags[0] if flags else repr(args.input)
-        raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
+    _refuse_no_table(args, flag)
     try:
         return read_column(args.input, name, argument="target", index_column=args.index_column, **reading_options(args))
     except FewWords as error:
         raise with_words_as_gaps(args, without_columns(args, name), error) from error
     except InputError as error:
         raise _of_columns(args, error, flag) from error
+
+
+def _refuse_no_table(args: argparse.Namespace, flag: str) -> None:
+    """Refuse a column of an input that is no table as it is read."""
+    flags = ["--" + name for name in ("gram", "transpose", "window") if getattr(args, name)]
+    if flags or not has_columns(args.input):
+        what = "a Gram matrix" if args.gram else flags[0] if flags else repr(args.input)
+        raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
 
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
@@ -443,15 +448,3 @@ def refuse_amounts(name: str | int, classes: list[str]) -> None:
             f"{quote(classes[-1])}, which look like amounts: write them as numbers with one unit, or none, "
             "or name a column of classes"
         )
-
-
-def rare_texts_hint(args: argparse.Namespace, data: Dataset, known: np.ndarray) -> str:
-    """Name columns most of whose texts stand in one row of those with a class, and print the command without them."""
-    cells = zip(titles_of_data(data), data.X[known].T.tolist(), strict=True) if data.kind == "table" else ()
-    texts = {name: [*filter(lambda cell: isinstance(cell, str), some)] for name, some in cells}
-    rare = [name for name, some in texts.items() if 0 < len(some) < 2 * len(set(some))]
-    if not rare or len(rare) == len(texts) or args.columns is not None:
-        return ""
-    counts = listed([f"{quote(name)} has {len(set(texts[name]))} texts in {len(texts[name])} rows" for name in rare])
-    command = as_command(mended(args, {"drop_columns": rare}).words)
-    return f"; texts hardly repeat in the rows with a class, {counts}: this command leaves them out:{command}\n"

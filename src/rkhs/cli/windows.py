@@ -53,7 +53,6 @@ def windows(
     _note_filled(data, lacking, known)
     if rest := len(X) - int(starts[-1]) - length:
         warn(Note(f"{data.source}: rows at the end that make no whole window: {rest}"))
-    _note_runs(data, names, cut[known].reshape(known.sum(), len(names), -1), labels[known], read)
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
     return replace(
         data,
@@ -67,21 +66,6 @@ def windows(
         dates=(),
         row_title=None,
     )
-
-
-def _note_runs(data: Dataset, names: Sequence[str], cut: np.ndarray, labels: np.ndarray, read: Any) -> None:
-    """Note windows (w, d, t) in which a column has one value far longer than in nearly all others, as a fault does."""
-    run, runs = np.ones((2, *cut.shape[:2]), int)
-    for t in range(1, cut.shape[2]):
-        run = np.where(cut[:, :, t] == cut[:, :, t - 1], run + 1, 1)
-        runs = np.maximum(runs, run)
-    usual = np.quantile(runs, 1.0 - _RARE, axis=0, method="lower")
-    for j, name in enumerate(names if read is None else ()):
-        places = np.flatnonzero(runs[:, j] >= max(_RUN, 3 * usual[j]))
-        if places.size:
-            found = [f"{labels[i]} ({runs[i, j]} times)" for i in places]
-            what = f"{quote(name)} has one value many times in a row, in other windows at most {usual[j]} times"
-            warn(Note(f"{data.source}: {what}: {listed(found)}: a fault, or nothing to measure?"))
 
 
 def with_spreads(windows: Dataset, known: Dataset | None) -> Dataset:
@@ -139,7 +123,7 @@ def _note_columns(data: Dataset, names: Sequence[str], X: np.ndarray, read: Any)
     for remark in column_remarks(X, names) if read is None else ():
         text, does, options = f"{data.source}: {remark.text}", "leaves them out", {"drop_columns": [*remark.leave_out]}
         if remark.stand_in is not None:
-            shares = np.mean(X == remark.stand_in, axis=0)
+            shares = np.mean(remark.stand_in == X, axis=0)
             others = shares[np.isin(names, remark.columns, invert=True)].any()
             does, options = "takes it as a gap", {"missing": [f"{remark.stand_in:.10g}"]}
             if others or shares.max() > _FILLED:

@@ -45,7 +45,6 @@ from rkhs.data.text import (
 from rkhs.data.written_dates import written_dates
 
 T = TypeVar("T")
-_BETWEEN_MARKS = r"(?<![^\W_])%s(?![^\W_])"
 _OFFSET = re.compile(r"(:\d\d(?:\.\d+)?)\s?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # from UTC, behind a time
 _OF_VALUES = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator|units?)$|[a-z](?-i:Units?)$")
 _BOUNDS = (">", "<", ">=", "<=", ">>", "<<")
@@ -64,7 +63,6 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     found = next(open_columns(file, settings))
     position = locate(column, found.names, found.width, argument)
     found.chosen([position], None, settings.index_column)
-    found.read_several([position])
     found.drop_units([position])
     _warn_of_neighbours(found, [position])
     found.warn_of_left_out([position], settings.missing)
@@ -197,28 +195,24 @@ def _by_name(
     """The names of the items, and cells of a column by the names of their rows; items without a row are reported."""
     keys = [*(found.texts(j) for j in range(found.width) if j != position), found.stored or ()]
     names, best = _most_alike(namings, keys, found.source)
-    wanted = set(names)
     values = dict(zip(best, cells.tolist(), strict=False))
-    lacking = [name for name in dict.fromkeys(names) if name not in values]
-    if len(lacking) == len(wanted) or len(values) < len(best):
-        what = f"names such as {_examples(namings)}, each once, in a column"
-        got = (
-            f"{quote(Counter(best).most_common(1)[0][0])} more than once"
-            if len(lacking) < len(wanted)
-            else f"none, but {listed(list(map(quote, best)), 1)}"
-        )
-        raise InputError(f"{found.source}: expected {what}; got {got}; write there the names of the rows of the input")
-    if lacking:
-        strange = [quote(name) for name in values if name not in wanted]
+    if not {*names} & {*values} or len(values) < len(best):
+        _refuse_names(found.source, namings, names, best)
+    if lacking := [name for name in dict.fromkeys(names) if name not in values]:
+        strange = [*map(quote, values.keys() - {*names})]
         rows = many(len(strange), "row there is", "rows there are")
-        more = f"; {rows} of no item, such as {strange[0]}" if strange else ""
+        more = f"; {rows} of no item, such as {min(strange)}" if strange else ""
         warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}{more}")
     return names, values
 
 
-def _examples(namings: Sequence[Sequence[str]]) -> str:
-    """The first name of each kind that items have."""
-    return " or ".join(dict.fromkeys(quote(names[0]) for names in namings))
+def _refuse_names(source: str, namings: Sequence[Sequence[str]], names: Sequence[str], keys: Sequence[str]) -> None:
+    """Refuse a column of names that repeat, or that are none of the items."""
+    examples = " or ".join(dict.fromkeys(quote(some[0]) for some in namings))
+    repeated = f"{quote(Counter(keys).most_common(1)[0][0])} more than once"
+    got = repeated if {*names} & {*keys} else f"none, but {listed(list(map(quote, keys)), 1)}"
+    what = f"{source}: expected names such as {examples}, each once, in a column"
+    raise InputError(f"{what}; got {got}; write there the names of the rows of the input")
 
 
 def _without_ends(names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -246,21 +240,6 @@ def short_names(names: Sequence[str]) -> tuple[str, ...]:
     return next(fits, shorter[-1] if shorter else tuple(names))
 
 
-def _parts_of(names: Sequence[str], keys: Sequence[str]) -> tuple[str, ...]:
-    """The key that each name has between marks, as a file "20260301_S07_01.raw" has "S07"; empty if few have one."""
-    found = [_part_of(name, keys) for name in names]
-    counts = Counter(filter(None, found))
-    many = 2 * counts.total() > len(names) and max(counts.values()) == 1
-    return tuple(part or name for part, name in zip(found, names, strict=True)) if many else ()
-
-
-def _part_of(name: str, keys: Sequence[str]) -> str:
-    """The longest key that a name has between marks, if the others are parts of it; empty if there is none."""
-    found = [key for key in filter(name.__contains__, keys) if re.search(_BETWEEN_MARKS % re.escape(key), name)]
-    longest = max(found, key=len, default="")
-    return longest if len(longest) > 2 and all(map(longest.__contains__, found)) else ""
-
-
 def _shorter_names(namings: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Sequence[str]]:
     """Names without their common ends, with those that they come from."""
     return {short: names for names in namings for short in _without_ends(names)}
@@ -273,10 +252,6 @@ def _most_alike(
     shorter = _shorter_names(filter(None, (*namings, *keys)))
     items, known = ([*some, *(short for short, names in shorter.items() if names in some)] for some in (namings, keys))
     names, best = max(product(items, known), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
-    if not {*names} & {*best} - {""}:
-        parts = ((some, best, part) for some, best in product(namings, keys) if (part := _parts_of(some, best)))
-        some, best, names = next(parts, (names, best, names))
-        shorter[tuple(names)] = some
     for one in (one for one, given in ((names, namings), (best, keys)) if one not in given):
         long, short = next(pair for pair in zip(shorter[tuple(one)], one, strict=True) if pair[0] != pair[1])
         warn(f"{source}: names of rows such as {quote(long)} are matched as {quote(short)}")
@@ -290,7 +265,6 @@ def reading_advice(path: str | os.PathLike[str], options: dict[str, Any], *more:
     if is_table(file) and settings.smiles_column is None:
         found = next(open_columns(file, settings))
         positions, _ = found.chosen(settings.columns, settings.drop_columns, settings.index_column)
-        found.read_several(positions)
         several += filter(None, map(found.measured, positions))
     words = [*(settings.missing or ()), *(text for one in several for text in one.others)]
     marks = {name: mark for one in reversed(several) for name, mark in one.marks.items()}
@@ -363,7 +337,6 @@ def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **o
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     read = range(found.width) if settings.columns is None else found.chosen(settings.columns, None, None)[0]
-    found.read_several(read)
     found.drop_units(read)
     for wanted in settings.columns or ():
         found.refuse_few_words(locate(wanted, found.names, found.width, "columns"))
@@ -392,16 +365,21 @@ def column_values(
         return days
     if stray == "gap" and found.mostly_numbers(position):
         return found.without_strays(position)
-    odd = found.odd_cells(position)
     if kind == "number":
-        raise _of_another_kind(found, position, kind, odd)
-    texts, where = cells[odd].tolist(), f"{found.source}: {column_label(found.names, position)}"
+        raise _of_another_kind(found, position, kind, found.odd_cells(position))
+    _check_texts(found, position)
+    return cells
+
+
+def _check_texts(found: Columns, position: int) -> None:
+    """Refuse texts that are numbers in another notation, and warn of those that differ in case or spaces alone."""
     if found.mostly_numbers(position):
         found.refuse_texts([position])
+    where = f"{found.source}: {column_label(found.names, position)}"
+    texts = found.cells[position][found.odd_cells(position)].tolist()
     _refuse_hidden_numbers(where, texts, found)
     for text in alike_spellings(where, texts):
         warn(text)
-    return cells
 
 
 def alike_spellings(where: str, texts: list[str]) -> Iterator[str]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,19 +19,11 @@ from rkhs.data.known_columns import column_values, warn_of_gap_words
 from rkhs.data.layout import LAYOUT
 from rkhs.data.table_reader import Options, checked_options, open_columns
 from rkhs.data.tables import Columns
-from rkhs.data.text import CLASSES, MOST, Doubtful
+from rkhs.data.text import CLASSES, Doubtful
 
 OF_MIXED = frozenset({"columns", "drop_columns", "index_column", *LAYOUT})
 """Options of `read_table` that it takes too."""
 MOST_TEXTS = 500  # of a column, each of which may become a column of zeros and ones
-_NUMBER_FIRST = re.compile(r"[-+]?\d+(?:[.,]\d+)*\s*((?=.*[^\W\d_])\D.*)")
-_UNITS = 4  # of the numbers of a column
-_UNKNOWN = frozenset(
-    {"k.a.", "k. a.", "ka", "n.v.", "keine angabe", "ohne angabe", "unbekannt", "nicht bekannt", "unknown", "not known"}
-    | {"not available", "not specified", "n/d", "s/d", "inconnu", "non renseign\u00e9", "desconocido", "sconosciuto"}
-    | {"onbekend", "missing", ".", "-", "--", "\u2013", "\u2014", "n.d.", "n.d", "nd"}
-)
-"""Small letters of words for gaps that may be categories; where several columns hold one, they hardly are."""
 
 
 def read_mixed(
@@ -125,61 +115,8 @@ def _warn_of_cells(
     found.warn_of_strays([*filter(found.mostly_numbers, numeric)])
     if first:
         warn_of_gap_words(found, X, positions, file, options)
-        _warn_of_words(found, texts, options.missing or ())
         for j in positions:
-            _warn_of_units(found, j, texts[j])
             _warn_of_many(found, j, len(set(texts[j])))
-
-
-def _warn_of_words(found: Columns, texts: dict[int, list[str]], missing: Sequence[str]) -> None:
-    """Warn of words for gaps that are categories in several columns, or in one and also stand among numbers."""
-    words = {j: _words(found.cells[j]) for j in texts}
-    if several := _repeated(words, texts):
-        spelled = [one for one in sorted({*chain.from_iterable(words.values())}) if one.lower() in several]
-        last = {one.lower(): one for one in spelled}
-        columns = ", ".join(f"{last[word]!r} in {count} columns" for word, count in several.items())
-        what = f"{found.source}: words for gaps are read as categories: {columns}; missing={spelled} takes them as gaps"
-        warn(Doubtful(what, "does so", missing=[*missing, *spelled]))
-
-
-def _words(cells: np.ndarray) -> set[str]:
-    """Words for gaps among the texts of a column."""
-    texts = {*cells.tolist()} - {None} if cells.dtype == object else set()
-    return {cell for cell in texts if cell.lower() in _UNKNOWN}
-
-
-def _repeated(words: dict[int, set[str]], texts: dict[int, list[str]]) -> dict[str, int]:
-    """How many columns hold each word, of those that are a category of some column and stand in several."""
-    counts = Counter(chain.from_iterable({*map(str.lower, some)} for some in words.values()))
-    categories = {*map(str.lower, chain.from_iterable(some for j, some in words.items() if texts[j]))}
-    return {word: counts[word] for word in sorted(categories) if counts[word] > 1}
-
-
-def _warn_of_units(found: Columns, position: int, texts: Sequence[str]) -> None:
-    """Warn of a column of categories nearly all of which are numbers, with several units or further numbers in it."""
-    if len(set(texts)) <= min(CLASSES, len(texts) / 2) or not (units := _units([*texts])):
-        return
-    name = column_label(found.names, position)
-    counts = ", ".join(f"{quote(unit)} in {count}" for unit, count in units.most_common())
-    warn(
-        Doubtful(
-            f"{found.source}: {name}: {units.total()} of {len(texts)} cells are numbers with units, {counts}, and are "
-            f"read as {len(set(texts))} categories; write the numbers of each unit alone in a column, or leave this "
-            "one out",
-            "leaves it out",
-            drop_columns=[found.names[position] if found.names else position],
-        )
-    )
-
-
-def _units(texts: list[str]) -> Counter[str]:
-    """How often numbers have each unit; none where many texts are no numbers, or all have one plain unit."""
-    known = [text for text in texts if text.lower() not in _UNKNOWN]
-    rests = [found[1].strip() for found in map(_NUMBER_FIRST.fullmatch, known) if found is not None]
-    units = Counter(re.sub(r"(?<![/\w.,])\d+(?:[.,]\d+)*", "\u2026", rest) for rest in rests)
-    several = 1 < len(units) + ("\u2026" in "".join(units)) <= _UNITS
-    named = re.search(r"[\s.,]", "".join(known)) is not None
-    return units if several and named and len(rests) >= MOST * len(known) else Counter()
 
 
 def _warn_of_many(found: Columns, position: int, count: int) -> None:
@@ -216,7 +153,6 @@ def _without_empty(found: Columns, positions: list[int], *, asked: Any) -> list[
 def _drop_units(found: Columns, positions: list[int], kinds: list[str | None]) -> None:
     """Read numbers with a unit as numbers, where marks, signs or other units say that they are no few of 5a and 6a."""
     for j, kind in zip(positions, kinds, strict=True):
-        found.read_several([j] * (kind in (None, "number")))
         texts = set(filter(None, found.cells[j].tolist() if found.cells[j].dtype == object and kind != "text" else ()))
         signs = r"[\s.,%$€£¥]" + r"|\d[^\W\d_]{2}|[^\x00-\x7f]" * (len(texts) > 2)
         if kind == "number" or len(texts) > CLASSES or any(re.search(signs, text) for text in texts):

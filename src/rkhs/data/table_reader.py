@@ -91,7 +91,6 @@ def read_table(
     thousands: str | None = None,
     comment: str | None = None,
     skip_rows: int | None = None,
-    records: str | None = None,
 ) -> Dataset:
     r"""Read vectors, a Gram matrix or molecules from a file; its extension says the format.
 
@@ -143,8 +142,6 @@ def read_table(
         begin with ``#``, ``%`` or ``//``, and such lines between its rows where no row of the table is like them.
     skip_rows : int, default=None
         Number of rows to skip above the table. None: skips titles, that is rows with a single text.
-    records : str, default=None
-        Read the rows whose first cell this is, without that cell, of a file whose rows are records of several kinds.
 
     Returns
     -------
@@ -295,8 +292,6 @@ def check_layout(options: Options) -> None:
         check_count(options.skip_rows, "skip_rows", at_least=0)
     if options.missing is not None:
         check_list(options.missing, "missing", "cells")
-    if not isinstance(options.records, (str, type(None))):
-        raise InputError(f"`records` must be the text that rows of one kind begin with; got {quote(options.records)}")
 
 
 def _given(options: Options) -> list[str]:
@@ -327,21 +322,26 @@ def column_list(columns: Any, name: str = "columns") -> Any:
 
 def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int | None = None) -> Iterator[Columns]:
     """All columns of a table, in chunks of ``rows`` rows for a text file; the columns ``raw`` are kept as strings."""
-    if extension_of(file) in SDF:
-        return iter([read_sdf(file, options.missing or (), options.index_column)])
-    if extension_of(file) in SPECTRA:
-        return iter([read_tags(file, options.missing or (), options.encoding)])
-    if extension_of(file) in TABLES and extension_of(file) not in TEXT_TABLES:
-        return _open_parquet(file, options.missing or (), rows, raw)
+    extension, missing = extension_of(file), options.missing or ()
+    if extension in SDF:
+        return iter([read_sdf(file, missing, options.index_column)])
+    if extension in SPECTRA:
+        return iter([read_tags(file, missing, options.encoding)])
+    if extension in TABLES and extension not in TEXT_TABLES:
+        return _open_parquet(file, missing, rows, raw)
     raw = ((options.index_column, "index_column"), *raw)
-    columns = (*(options.columns or ()), *(options.drop_columns or ()), *(name for name, _ in raw))
-    if options.header is None and any(isinstance(column, str) for column in columns):
-        options = Options(**vars(options) | {"header": True})  # columns asked for by name imply names
-    return text_chunks(file, options, raw, rows)
+    return text_chunks(file, _with_header(options, [name for name, _ in raw]), raw, rows)
+
+
+def _with_header(options: Options, columns: Sequence[Any]) -> Options:
+    """The options with a row of names where columns are asked for by name."""
+    asked = [*(options.columns or ()), *(options.drop_columns or ()), *columns]
+    by_name = options.header is None and any(isinstance(column, str) for column in asked)
+    return Options(**vars(options) | {"header": True}) if by_name else options
 
 
 def _open_parquet(
-    path: Path, missing: Collection[str] = (), rows: int | None = None, raw: Sequence[tuple[Any, str]] = ()
+    path: Path, missing: Collection[str], rows: int | None, raw: Sequence[tuple[Any, str]]
 ) -> Iterator[Columns]:
     """A parquet or feather file as columns, with the names of rows that it stores; parquet some rows at a time."""
     import pandas

@@ -14,6 +14,7 @@ from rkhs.data.columns import (
     TENFOLD,
     TWINS,
     Column,
+    are_counts,
     column_remarks,
     many,
     rounded,
@@ -68,8 +69,9 @@ def _columns(items: Items, scaled: bool) -> Iterator[str]:
     if not found:
         return
     names, cells = [name for name, _ in found], np.column_stack([column for _, column in found])
-    remarks = (remark.text for remark in column_remarks(cells, names, items.dates, items.names))
-    yield from (f"T{text[1:]}." if text == COUNTS else text for text in remarks)
+    yield from (remark.text for remark in column_remarks(cells, names, items.dates, items.names))
+    if items.kind == "vectors" and are_counts(cells, names):
+        yield COUNTS
     for name, column in found:
         yield from alike_spellings(name, [*filter(lambda cell: isinstance(cell, str), column.tolist())])
     if items.kind == "vectors":  # MixedTable divides each column by its spread

@@ -104,4 +104,4 @@ def target_notes(names: Sequence[str], Y: np.ndarray) -> Iterator[str]:
             yield f"{many}: if they stand for classes, write them as texts, such as 'class {different[0]:g}'"
         if np.nanmin(column) == np.nanmax(column):
             yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
-        yield from (remark.text for remark in lone_values(name, column[np.isfinite(column)]))
+        yield from (one.text for one in lone_values(name, column[np.isfinite(column)]))
