@@ -26,6 +26,9 @@ SCALE = """
 LABELS = """
 --labels FILE  table with the columns of --predict or --color; the names of the rows find theirs in it"""
 LOG10 = "\n--log10  predict the logarithm to base ten, of positive numbers over several decades"
+TARGET_KIND = """
+--target-kind {auto,classes,numbers}  what whole numbers to predict are (default auto: two different ones are classes,
+    others numbers)"""
 DROP = "\n--drop-columns A,B,...  columns to leave out, by name or by position from 0"
 JSON = "\n--json  print one JSON object, for programs, and nothing else on standard output"
 ROBUST = """
@@ -69,7 +72,7 @@ reading the input:
 --step N  with --window: rows from the start of one item to that of the next (default: those of an item)
 --missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times
 --header {{yes,no}}  whether the first row of a text file holds names (default: look)"""
-_LISTS = ("--missing", "--columns", "--drop-columns")
+_LISTS = ("--missing", "--columns", "--drop-columns", "--predict")
 TRACEBACK = """
 --traceback  show where an error arose, for bug reports"""
 

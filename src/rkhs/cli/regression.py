@@ -15,6 +15,7 @@ from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
 from rkhs.cli.columns import ON_BOTH_SIDES, column_sentences, repeats_items, warn_of_series
 from rkhs.cli.inputs import changed, quiet, user_errors
+from rkhs.cli.options import advised, without_flag
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels
@@ -292,7 +293,7 @@ def _ends(
     found: _Suspicious,
 ) -> Iterator[str]:
     """Notes on the interval ends that ``rkhs predict`` writes: none for some losses, negative for skewed numbers."""
-    yield from target_notes(names, Y)
+    yield from target_notes(names, Y, _way_to_classes(args, Y))
     has_ends = model.model_.leaves_out and model.model_.map.kept is not None
     if not has_ends:
         yield "rkhs predict writes no low and high ends with this model: they need the squared loss, and no --gram"
@@ -308,6 +309,18 @@ def _ends(
             )
         elif rising := _rising_errors(names[0], y, residuals):
             yield f"{rising}: {logarithm(args)}"
+
+
+def _way_to_classes(args: argparse.Namespace, Y: np.ndarray) -> str:
+    """The command that predicts one column of whole numbers as classes, without what goes with numbers alone."""
+    if Y.shape[1] > 1:
+        return "predict each alone with --target-kind classes"
+    words = [word for word in args.words if word not in ("--robust", "--log10")]
+    for flag in ("--loss", "--trim", "--set"):
+        words = without_flag(words, flag)
+    rare = np.unique(Y[np.isfinite(Y)], return_counts=True)[1].min() < 2
+    options = {"target_kind": "classes"} | ({"drop_rare": 2} if rare else {})
+    return f"this command predicts them so:{as_command(advised(words, options))}\n"
 
 
 def _rising_errors(name: str, y: np.ndarray, residuals: np.ndarray) -> str:
