@@ -224,6 +224,7 @@ def _facts(
         "nested": nested is not None,
         "groups": args.groups,
         "rows of earlier items": 0 if together is None else len(together) - len(np.unique(together)),
+        "with another value": 0 if together is None else _changed_values(together, fitted),
         "suspicious rows": rows,
         "suspicious above": f"{found.times:.3g} times the median",
         "rows left out": len(Y) - len(fitted),
@@ -236,6 +237,12 @@ def _facts(
         },
         "model": args.output,
     }
+
+
+def _changed_values(groups: np.ndarray, Y: np.ndarray) -> int:
+    """How many rows (n, q) have another value than the first row of their group; a gap is none."""
+    _, first, places = np.unique(groups, return_index=True, return_inverse=True)
+    return int((np.abs(Y - Y[first[places]]) > 0.0).any(axis=1).sum())
 
 
 def _advice(
@@ -391,8 +398,9 @@ def _left_out_together(facts: dict[str, Any]) -> Iterator[str]:
         )
     if repeated := facts["rows of earlier items"]:
         yield (
-            f"equal items: {repeated} of {facts['input']['items']} rows repeat the item of an earlier row with another "
-            "value; all rows of an item were left out together, for errors, intervals and suspicious rows of new items"
+            f"equal items: {repeated} of {facts['input']['items']} rows repeat the item of an earlier row, "
+            f"{facts['with another value']} of them with another value; all rows of an item were left out together, "
+            "for errors, intervals and suspicious rows of new items"
         )
 
 

@@ -146,12 +146,12 @@ def _of_columns(args: argparse.Namespace, error: InputError, flag: str = "--pred
     if isinstance(error, MixedCells) and error.texts and "got text" in error.what:
         return _with_gaps(args, error)
     options: dict[str, Any] = getattr(error, "options", {})
-    message, wanted = _in_flags(args, error, flag), [*map(str, named_columns(getattr(args, flag[2:])))]
+    message, wanted = _in_flags(args, error, flag), [*map(str, named_columns(getattr(args, flag[2:], None)))]
     known = wanted
     if options.get("header") == "no":  # the last column of a file of scikit-learn
         known = [str(column_count(args.input, **reading_options(changed(args, **options))) - 1)]
     elif options or isinstance(error, UnknownColumn):
-        source = getattr(args, "targets", None) or args.labels or args.input
+        source = getattr(args, "targets", None) or getattr(args, "labels", None) or args.input
         titles = titles_of(changed(args, **options), source)
         known = _names_among(titles, wanted)
         if len(titles) == 1:
