@@ -46,17 +46,17 @@ def test_two_whole_numbers_are_classes_by_every_door(words: list[str], run: Run)
 
 
 def test_more_whole_numbers_are_numbers_and_the_command_makes_them_classes(run: Run) -> None:
-    written(SIDE + np.arange(24) % 2)
+    written(SIDE + np.arange(24) % 2 + 1)
     for words in (["a.csv", "--predict", "y"], ["g.npy", "--gram", "--targets", "plain.txt", "--predict", "0"]):
         status, _, out = run("fit", *words, "-o", "m.rkhs", "--set", "regs=[0.1]", "--loss", "squared")
         assert status == 0
         command = printed(out)
         assert command == ["fit", *words, "-o", "m.rkhs", "--target-kind", "classes"]
-        assert "0 (6)" in run(*command, "--estimator", "kernel-pca")[2]
+        assert "1 (6)" in run(*command, "--estimator", "kernel-pca")[2]
 
 
 def test_a_file_without_names_is_predicted_by_the_command(run: Run) -> None:
-    written(SIDE)
+    written(SIDE + 1)
     for flag in ("--targets", "--labels"):
         status, said, _ = run("fit", "g.npy", "--gram", flag, "plain.txt", "--predict", "class", *FEW)
         assert (status, "so no names: give the position of the column, 0" in said) == (2, True)
