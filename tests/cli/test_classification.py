@@ -12,9 +12,10 @@ import pandas
 import pytest
 
 import rkhs
-from rkhs.cli.class_choices import cross_validated
+from rkhs.cli.class_choices import cross_validated, suspicious_labels, suspicious_sentence
 from rkhs.cli.kinds import choose_for_sequences
 from rkhs.cli.main import main
+from rkhs.data import Dataset
 from rkhs.errors import InputError
 from rkhs.evaluation import SmoothClassifier, load_classifier
 from rkhs.evaluation.comparison import counting_error
@@ -139,10 +140,35 @@ def test_labels_that_the_other_rows_contradict_are_named(folder: Path, capsys: p
     words = ["fit", "kinds.csv", "--predict", "kind", "--estimator", "kernel-pca", "-o", "m.rkhs"]
     assert main(words) == 0
     said = capsys.readouterr().out
-    assert "suspicious labels, 2: another class is likelier by 0.5, by the other rows: s" in said
+    assert "suspicious labels, which the other rows contradict, 2: s" in said
+    assert "; check them in the file" in said
     assert {"s5 (acid, by the others salt)", "s20 (salt, by the others acid)"} <= {*re.findall(r"s\d+ \([^)]*\)", said)}
     assert main([*words, "--json"]) == 0
     assert {row["row"] for row in json.loads(capsys.readouterr().out)["suspicious labels"]} == {"s5", "s20"}
+
+
+def test_labels_of_classes_that_overlap_are_not_called_wrong() -> None:
+    """As many rows are contradicted as the probabilities say, until labels are changed; rows have their names."""
+    rng = np.random.default_rng(0)
+    share = rng.beta(0.7, 0.7, 400)
+    shares, y = np.stack([1.0 - share, share], 1), (rng.uniform(size=400) < share).astype(str)
+    data = Dataset(shares, "vectors", None, None, "t.csv")
+    names = np.unique(y)
+    rows, ids = np.arange(400), [f"name n{i}" for i in range(400)]
+    contradicted = (np.abs(share - (y == names[1])) > 0.75).sum()
+    found = suspicious_labels(data, rows, y, shares, ids)
+    assert contradicted > 10
+    assert len(found) < 0.2 * contradicted
+    changed = np.argsort(-share)[:12]
+    y[changed] = names[0]
+    found = suspicious_labels(data, rows, y, shares, ids)
+    assert {one["row"] for one in found} >= {f"row {i + 1}" for i in changed}
+    assert len(found) <= 24
+    (said,) = suspicious_sentence(data, found)
+    assert f"contradict, the 10 strongest of {len(found)} (all with --json): row " in said
+    assert said.count(", by the others ") == 10
+    first = found[0]
+    assert f"{first['row']} ({first['identifier']}, {first['label']}, by the others {first['likelier']})" in said
 
 
 def test_columns_that_are_no_classes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

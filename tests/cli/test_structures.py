@@ -12,10 +12,13 @@ import pytest
 from sklearn.base import clone
 
 import rkhs
+from rkhs._core.checks import check_folds
 from rkhs._core.errors import InputError
 from rkhs.cli.main import main
+from rkhs.cli.structures import _first_of_left_out, _summary
 from rkhs.data import read_items
 from rkhs.data.known_columns import candidates_of, labels_of, read_column
+from rkhs.data.molecule_files import flat_smiles
 from rkhs.data.table_reader import column_titles
 
 pytest.importorskip("matchms", reason="spectra need matchms (extra `spectra`)")
@@ -326,3 +329,26 @@ def test_lists_are_found_by_any_id_of_a_spectrum(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="1 item has no candidates there: 42"):
         assert candidates_of(tmp_path / "lists.csv", "smiles", data.namings) == [["CCN"], ["CCO", "CCC"], []]
     assert labels_of(tmp_path / "labels.csv", "y", data.namings).tolist() == [0.5, 1.5, 2.5]
+
+
+def test_how_often_the_true_structure_is_first_is_measured_at_the_fit(folder: Path) -> None:
+    """By fits to four fifths of the structures, as closed forms of the whole one say."""
+    model, data = rkhs.load(folder / "m.rkhs"), read_items(folder / "spectra.mgf")
+    smiles = flat_smiles(read_column(folder / "spectra.mgf", "smiles", argument="x"))
+    found = _first_of_left_out(model, smiles)
+    place, hits = np.unique(smiles, return_inverse=True)[1], []
+    for train, test in check_folds(5, len(smiles), None, 0, place):
+        reg = model.reg_ * len(smiles) / len(train)
+        part = clone(model).set_params(reg=reg).fit([data.items[i] for i in train], smiles[train].tolist())
+        candidates = sorted({*smiles[test].tolist()})
+        scores = part.scores([data.items[i] for i in test], candidates)
+        hits += [candidates[row.argmax()] == smiles[i] for i, row in zip(test, scores, strict=True)]
+    assert found["first"] == np.mean(hits)
+    assert found["first"] > 5.0 * found["first by guessing"]
+    facts = {"class": "M", "input": {"items": 60, "kind": "spectra"}, "seconds": 1.0, "rows without a structure": 0}
+    facts |= {"different structures": 50, "reg": 1.0, "kernel": "k", "left-out error": 0.95, "model": "m"}
+    for first, hardly in ((0.36, False), (0.02, True)):
+        said = " ".join(_summary(facts | {"first": first, "first by guessing": 0.01, "structures left out": 10}))
+        assert f"the true one is first of about 10 left out with it for {first:.1%} (by guessing 1.0%)" in said
+        assert ("hardly predicts better than the mean structure" in said) == hardly
+        assert "other columns" not in said

@@ -30,6 +30,7 @@ from rkhs.cli.summaries import little_sentence, print_result
 from rkhs.cli.targets import (
     alike_spellings,
     as_command,
+    identifiers,
     item_classes,
     lone_target,
     read_column_of,
@@ -104,7 +105,9 @@ def fit_classifier(args: argparse.Namespace) -> None:
         together = _kept_together(args, estimator, data, y)
         of_part = codes_of_parts(args, data, known, classes, defaults, codes) if chosen else None
         score = cross_validated(codes[known], classes, together[known], args.seed or 0, of_part)
-        suspicious = suspicious_labels(data, np.flatnonzero(known), classes, score.pop("shares"))
+        title, cells = identifiers(args, data, repeats=True)
+        ids = [f"{title} {cell}".strip() for cell in cells]
+        suspicious = suspicious_labels(data, np.flatnonzero(known), classes, score.pop("shares"), ids)
         head = evaluation.SmoothClassifier().fit(codes[known], classes)
     facts = {
         "class": type(estimator).__name__,

@@ -72,6 +72,7 @@ reading the input:
 --step N  with --window: rows from the start of one item to that of the next (default: those of an item)
 --missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times
 --header {{yes,no}}  whether the first row of a text file holds names (default: look)"""
+MORE_STEPS = 5_000  # of a solver that did not converge at the default of 500
 _LISTS = ("--missing", "--columns", "--drop-columns", "--predict")
 TRACEBACK = """
 --traceback  show where an error arose, for bug reports"""
@@ -148,6 +149,9 @@ def advised(words: Sequence[str], options: dict[str, Any]) -> list[str]:
     """Words of a command with other options of reading a file."""
     for name, value in options.items():
         flag, several = f"--{name.replace('_', '-')}", value if isinstance(value, list) else [value]
+        if name == "set":  # next to other parameters
+            words = [*words, flag, value]
+            continue
         words = [*words, flag] if value is True else with_values(words, flag, several)
     return [*words]
 
@@ -189,6 +193,9 @@ def taken(message: Any, args: argparse.Namespace) -> dict[str, Any]:
 
 def noted(message: Warning, args: argparse.Namespace) -> str:
     """The text of a warning; the options that it names go into the command that ends the run."""
+    given = getattr(args, "set", None) or []
+    if "raise max_iter" in str(message) and hasattr(args, "set") and "max_iter=" not in "".join(given):
+        vars(message).update(options={"set": f"max_iter={MORE_STEPS}"}, does=f"takes up to {MORE_STEPS} steps")
     if taken(message, args):
         args.advice.append(message)
     return str(message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -99,6 +100,9 @@ def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]
             f"{args.model}: --coverage needs a model of the squared loss and of rows, not of a Gram matrix; leave "
             "it out, or fit again without --loss, --gram"
         )
+    if left := file.notes.get("predict", {}).get("rows left out"):
+        what = f"--robust left {left} rows out of the fit: predictions and their ends are for rows like the others"
+        sys.stderr.write(f"rkhs: note: {args.model}: {what}\n")
     for data in parts:
         warn_of_rows(args, data, file.notes)
         values: np.ndarray = model.predict(data.items).reshape(data.n_samples, -1)

@@ -35,6 +35,7 @@ from rkhs.cli.outputs import Outputs, after_writing, of_class, read_model_file, 
 from rkhs.cli.robust import fit_items, plan_robust
 from rkhs.cli.summaries import print_result, reading_notes
 from rkhs.cli.targets import (
+    identifiers,
     read_with_values,
     target_name,
     values_of_column,
@@ -87,8 +88,8 @@ def run(args: argparse.Namespace) -> None:
             at_most=args.at_most,
             model_file=args.save_model if args.input is None else args.model,
             commands=() if args.input is not None else next_commands(changed(args, input=args.model)),
-            notes=reading_notes(args, data),
             progress=_print_progress,
+            **_names_and_notes(args, data),
         )
         report.save(args.output)
     size = os.path.getsize(args.output)
@@ -100,6 +101,13 @@ def run(args: argparse.Namespace) -> None:
     written.append(f"page: {args.output} ({size / 1e6:.1f} MB)")
     facts = {"page": args.output, "bytes": size, "model": args.save_model, **sentences}
     print_result(args, facts, [*chain.from_iterable(sentences.values()), *robust, *written])
+
+
+def _names_and_notes(args: argparse.Namespace, data: Dataset) -> dict[str, Any]:
+    """Name items by the column of the file that has their names, and by their rows; say how they were read."""
+    title, ids = identifiers(changed(args, input=args.input or args.model), data)
+    notes = [*reading_notes(args, data), *[f"Items are named by {title}."][: len(title)]]
+    return {"notes": notes, "names": [*map("{} (row {})".format, ids, data.row_numbers)] if title else None}
 
 
 def _print_progress(what: str) -> None:

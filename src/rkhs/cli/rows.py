@@ -47,6 +47,11 @@ def named_rows(data: Dataset) -> str:
     return "" if data.row_names or data.smiles else " (rows count from 1)"
 
 
+def strongest(many: int, limit: int) -> str:
+    """How many of a list are named, the strongest first."""
+    return f", {many}" if many <= limit else f", the {limit} strongest of {many} (all with --json)"
+
+
 def label_columns(data: Dataset) -> tuple[tuple[str, ...], str | None]:
     """What stands next to the rows of a file, and its title: names, else SMILES, else numbers from 1."""
     if data.row_names is not None:

@@ -145,7 +145,6 @@ class Layout:
         empty = pending = number = 0
         for line, cells in self.rows():
             if cells and len(cells) != self.width:
-                _refuse_rows_above(self)
                 got = (
                     f"{self.path}: expected {self.width} cells in every row, as in the first one; got {len(cells)} in "
                     f"row {number + 1} (line {line}); correct that row, or pass"
@@ -218,13 +217,6 @@ def _rows_over(layout: Layout) -> int:
         if (start := _start_of_table(rows)) and len(rows[start]) != layout.width:
             return start
     return 0
-
-
-def _refuse_rows_above(layout: Layout) -> None:
-    """Refuse a file with rows of other widths above names of columns and rows as wide."""
-    if start := _rows_over(layout):
-        what = "rows above the table are no names, or have other numbers of cells"
-        raise Mendable(f"{layout.path}: {what}; pass skip_rows={start}", skip_rows=start)
 
 
 def _start_of_table(rows: list[Row]) -> int:

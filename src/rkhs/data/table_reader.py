@@ -30,7 +30,6 @@ from rkhs.data.formats import (
     is_text_table,
 )
 from rkhs.data.layout import LAYOUT as LAYOUT, find_layout as find_layout
-from rkhs.data.matrices import read_pairs, refuse_half
 from rkhs.data.molecule_files import N_BITS, RADIUS, OnError, SmilesRows, molecules, read_sdf, smi_chunks
 from rkhs.data.spectra_files import read_tags
 from rkhs.data.tables import Column, Columns, located, text_chunks, typed
@@ -193,21 +192,8 @@ def read_parts(file: Path, extension: str, options: Options, rows: int | None = 
         data = Dataset(X, "vectors", None, None, source)
         chosen = options.columns or options.drop_columns or extension == ".npy"
         yield as_gram(named_by_arrays(data, file, options.gram) if options.gram and not chosen else data, options.gram)
-    elif rows is not None or not is_text_table(file):
-        yield from _numbers(file, options, rows)
     else:
-        yield from _whole_text(file, extension, options)
-
-
-def _whole_text(file: Path, extension: str, options: Options) -> list[Dataset]:
-    """Read a text file at once, as a table or as pairs."""
-    try:
-        return [*_numbers(file, options, None)]
-    except InputError as error:
-        whole = [] if extension == ".xlsx" else _of_pairs(file, options, error)
-        if not whole:
-            raise
-        return whole
+        yield from _numbers(file, options, rows)
 
 
 def _numbers(file: Path, options: Options, rows: int | None) -> Iterator[Dataset]:
@@ -217,15 +203,6 @@ def _numbers(file: Path, options: Options, rows: int | None) -> Iterator[Dataset
         data = part.numbers(options.columns, options.drop_columns, options.index_column, known)
         known = data.row_names is not None
         yield as_gram(data, options.gram)
-
-
-def _of_pairs(file: Path, options: Options, error: InputError) -> list[Dataset]:
-    """A Gram matrix from one half of it; none of a file with no such half, which is refused where none is asked for."""
-    if options.gram is not True:
-        refuse_half(file, options.encoding, error)
-        return []
-    found = read_pairs(file, options.encoding)
-    return [] if found is None else [as_gram(found, True)]
 
 
 def _smiles(file: Path, extension: str, options: Options, rows: int | None) -> Iterator[SmilesRows]:
