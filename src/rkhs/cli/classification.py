@@ -26,7 +26,7 @@ from rkhs.cli.class_choices import (
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
-from rkhs.cli.summaries import little_sentence, print_result
+from rkhs.cli.summaries import little_sentence, print_result, what_may_help
 from rkhs.cli.targets import (
     alike_spellings,
     as_command,
@@ -68,8 +68,8 @@ def _holds_classes(args: argparse.Namespace, values: np.ndarray, name: str | int
         _counted([value for value in _without_rare(values, args.drop_rare or 1).tolist() if value is not None], name)
         return True
     different, counts = np.unique(values[np.isfinite(values)], return_counts=True)
-    of_numbers = args.loss or args.robust or args.log10 or args.target_kind == "numbers"
-    return not of_numbers and len(different) == 2 and counts.min() > 1 and bool((different == different.round()).all())
+    two = len(different) == 2 and counts.min() > 1 and (different == different.round()).all()
+    return bool(two) and not any((args.loss, args.robust, args.log10))
 
 
 def _kept_together(
@@ -125,12 +125,12 @@ def fit_classifier(args: argparse.Namespace) -> None:
         "accuracy of the most common class": counts.most_common(1)[0][1] / int(known.sum()),
         "columns": {"notes": column_sentences(estimator, data)},
         "model": args.output,
-        "seconds": time.perf_counter() - args.started,
     }
     kept = score | {"columns": [title_of_target(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)
+    facts["seconds"] = time.perf_counter() - args.started
     look_at = suspicious_sentence(data, suspicious)
-    lines = _summary(facts, look_at)
+    lines = _summary(facts, look_at, what_may_help(data))
     if "--target-kind" not in args.words and all(number_in(label) is not None for label in counts):
         what = "its two whole numbers are read as classes; --target-kind numbers predicts a number"
         lines.insert(1, f"{facts['predicts']}: {what}")
@@ -183,7 +183,7 @@ def _choices(facts: dict[str, Any]) -> tuple[list[str], str]:
     return [f"{name}: {how}" for name, how in chosen.items()], but
 
 
-def _summary(facts: dict[str, Any], look_at: Iterable[str]) -> list[str]:
+def _summary(facts: dict[str, Any], look_at: Iterable[str], more: str) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
     counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
     n = facts["input"]["items"]
@@ -203,7 +203,7 @@ def _summary(facts: dict[str, Any], look_at: Iterable[str]) -> list[str]:
         f"cross-validated accuracy{rests}: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
         f"{folds} parts, {REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
-        *([little_sentence("the most common class")] if hardly else []),
+        *([little_sentence("the most common class", more)] if hardly else []),
         *([] if hardly else look_at),
         *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
         *([f"{measured}the model has them all."] if folds < FOLDS else []),

@@ -117,10 +117,10 @@ def run(args: argparse.Namespace) -> None:
         return
     with user_errors():
         fitted = fit_items(args, estimator, data, find_rows(args, data) if args.engine == "dask" else None)
-    seconds = time.perf_counter() - args.started
     robust = fitted.facts(data)
     _write(args, fitted, data, robust)
     sentences, of_columns = fitted.sentences(data), column_sentences(fitted.model, fitted.rows(data))
+    seconds = time.perf_counter() - args.started
     facts = _facts(args, fitted.model, data, of_columns) | {"seconds": seconds, "model": args.output}
     facts |= {"codes": args.codes} | ({"robust": sentences[0]} | robust if sentences else {})
     written = {"model": args.output, "codes": args.codes, "scores": args.scores}

@@ -32,6 +32,7 @@ from rkhs.cli.options import (
     column,
     mended,
     named_columns as named_columns,
+    parts_of,
     reading_options as reading_options,
     united,
 )
@@ -106,19 +107,13 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
 
 def _with_texts(args: argparse.Namespace, path: str) -> argparse.Namespace:
     """The arguments with the only column of a table that may hold its sequences or texts, if none is named."""
-    if args.kind not in ("sequences", "texts") or args.columns is not None or not is_table(path):
+    if args.kind not in ("sequences", "texts") or args.columns or not is_table(path):
         return args
     named = ("predict", "groups", "color", "drop_columns", "index_column")
-    others = {str(one) for name in named for one in _named(getattr(args, name, None))}
-    count = column_count(path, **reading_options(args))
-    titles = [] if args.header == "no" else titles_of(args, path)
-    found = [name for name in titles or range(count) if str(name) not in others]
+    others = {str(one) for name in named for one in parts_of(str(getattr(args, name, None) or ""))}
+    places = range(column_count(path, **reading_options(args)))
+    found = [one for one in (args.header != "no" and titles_of(args, path)) or places if str(one) not in others]
     return changed(args, columns=found) if len(found) == 1 else args
-
-
-def _named(value: Any) -> list[str | int]:
-    """Columns of an option: one, several, or none."""
-    return [value] if isinstance(value, int) else named_columns(value)
 
 
 def _read_items(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]) -> Dataset:
@@ -522,13 +517,20 @@ def remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> ar
 
 def _rows_above(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
     """The rows above the table of the training file, where this file has the same, or its names below as many rows."""
-    if args.skip_rows is None and known.get("above") and known["above"] == _lines_above(path, known["skip_rows"]):
-        return {"skip_rows": known["skip_rows"], "header": args.header or known.get("header")}
+    if alike := _same_rows_above(args, path, known):
+        return alike
     skipped = {"skip_rows": args.skip_rows or known.get("skip_rows")}
     names = known.get("column_names") or [known.get("smiles_column")]
     names = [known.get("index_column") or ""] if args.transpose else names  # the others are those of its items
     below = skipped["skip_rows"] and is_table(path) and {*titles_of(changed(args, **skipped), path)}
     return skipped if below and set(names) <= below else {}
+
+
+def _same_rows_above(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
+    """Options that read the training file, where this file has the rows above its table."""
+    if args.skip_rows is None and known.get("above") and known["above"] == _lines_above(path, known["skip_rows"]):
+        return {"skip_rows": known["skip_rows"], "header": args.header or known.get("header")}
+    return {}
 
 
 def _lines_above(path: str, count: int | None) -> list[str]:

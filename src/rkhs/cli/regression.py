@@ -19,7 +19,7 @@ from rkhs.cli.options import advised, without_flag
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels, strongest
-from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
+from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result, what_may_help
 from rkhs.cli.targets import (
     MOST_NAMED,
     MOST_ZEROS,
@@ -88,13 +88,13 @@ def fit_regressor(args: argparse.Namespace) -> None:
         else:
             model = _choose(args, data, y)
             found = _suspicious(model, data, Y)
-    seconds = time.perf_counter() - args.started
-    facts = _facts(args, model, data, Y, names, found) | {"seconds": seconds, "rows without a value": unknown}
+    facts = _facts(args, model, data, Y, names, found) | {"rows without a value": unknown}
     facts["kernel choice"] = choice
     of_columns = facts["columns"]["notes"]
     known = {"columns": names, "places left out": dropped_positions(args, data)}
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure", "rows left out")}
     write_model(args.output, model.estimator_, data, args, predict=known)
+    facts["seconds"] = time.perf_counter() - args.started
     without = without_named(args, data, found.rows) if found.rows else ""
     first, *lines = _summary(facts, named_rows(data), without)
     lines = [first, *([f"kernel: {choice}"] if choice else []), *lines]
@@ -287,7 +287,9 @@ def _advice(
     """What is said of the targets and of errors, with one command."""
     ends = _answers(args, data, names, Y) or _by_logarithm(args, names, Y)
     plain = found.robust is None and "R^2" in errors
-    ends = (ends or decisive_notes(found.residuals, row_labels(data), robustly(args, data)) * plain) + _little(errors)
+    ends = (ends or decisive_notes(found.residuals, row_labels(data), robustly(args, data)) * plain) + _little(
+        errors, data
+    )
     ends += _of_one_side(args, names, Y, found, loud=_COMMAND not in "".join(ends))
     if ends and errors.get("R^2", 1.0) <= _LITTLE:
         return ends
@@ -338,10 +340,10 @@ def _notes(model: estimators.OperatorKernelRegressorCV, data: Dataset) -> list[s
     return [note.replace(ON_BOTH_SIDES, "they are left out together") for note in notes]
 
 
-def _little(errors: dict[str, Any]) -> list[str]:
+def _little(errors: dict[str, Any], data: Dataset) -> list[str]:
     """What is said of a model that explains next to nothing of targets that vary."""
     error, of_mean = errors["held-out error"], errors["error of the mean"]
-    return [little_sentence("the mean")] * bool(0.0 < of_mean**2 * (1.0 - _LITTLE) < error**2)
+    return [little_sentence("the mean", what_may_help(data))] * bool(0.0 < of_mean**2 * (1.0 - _LITTLE) < error**2)
 
 
 def _ends(

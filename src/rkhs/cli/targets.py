@@ -75,6 +75,14 @@ def _refuse_other_count(data: Dataset, n: int) -> NoReturn:
     raise InputError(f"--targets must have one row for each row of the input, {data.n_samples}; got {n}")
 
 
+def _check_rows_of_targets(args: argparse.Namespace, data: Dataset, n: int) -> None:
+    """Refuse ``--targets`` of other rows than the input."""
+    if is_table(args.targets):
+        _refuse_other_order(args, data, _table_of_targets(args))
+    if n != data.n_samples + len(data.skipped):
+        _refuse_other_count(data, n)
+
+
 def lone_target(args: argparse.Namespace) -> str | int | None:
     """The one column that is predicted: that of ``--predict``, or the only one of ``--targets``."""
     named = named_columns(args.predict)
@@ -152,10 +160,7 @@ def _of_columns(args: argparse.Namespace, error: InputError, flag: str = "--pred
         known = [str(column_count(args.input, **reading_options(changed(args, **options))) - 1)]
     elif options or isinstance(error, UnknownColumn):
         source = getattr(args, "targets", None) or getattr(args, "labels", None) or args.input
-        titles = titles_of(changed(args, **options), source)
-        known = _names_among(titles, wanted)
-        if len(titles) == 1:
-            known = titles if number_in(titles[0]) is None else ["0"]
+        known = _names_among(titles_of(changed(args, **options), source), wanted)
     return InputError(message) if known == wanted else Mendable(message.rstrip("?"), **options | {flag[2:]: known})
 
 
@@ -166,7 +171,9 @@ def _with_gaps(args: argparse.Namespace, error: MixedCells) -> Mendable:
 
 
 def _names_among(titles: Sequence[str], wanted: list[str]) -> list[str]:
-    """Names of columns in place of those that are like one alone; those that were typed where one has no such name."""
+    """Names of columns in place of those that are like one alone, or the only one; else those that were typed."""
+    if len(titles) == 1:
+        return [*titles] if number_in(titles[0]) is None else ["0"]
     alike = [[name] if name in titles else names_like(name, titles) for name in wanted]
     known = [*chain.from_iterable(alike)]
     return known if {len(one) for one in alike} == {1} else wanted
@@ -246,10 +253,8 @@ def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str
     values = read_column_of(args, name, flag)
     of_targets = flag == "--predict" and getattr(args, "targets", None)
     data = read_input(args if of_targets else without_columns(args, name), args.input)
-    if of_targets and is_table(args.targets):
-        _refuse_other_order(args, data, _table_of_targets(args))
-    if of_targets and len(values) != data.n_samples + len(data.skipped):
-        _refuse_other_count(data, len(values))
+    if of_targets:
+        _check_rows_of_targets(args, data, len(values))
     if len(values) != data.n_samples + len(data.skipped):
         raise InputError(f"{args.input}: this kind of file has no columns for {flag}; use a table")
     return data, np.delete(values, [bad.row - 1 for bad in data.skipped])
