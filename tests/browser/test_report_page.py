@@ -252,7 +252,7 @@ def test_long_tables_unfold_and_commands_are_copied(browser: Browser, tmp_path: 
     report = make_report(KernelPCA(2).fit(wide), wide, column_names=names, commands=[("Predict", command)])
     report.save(tmp_path / "wide.html")
     browser.open(tmp_path / "wide.html")
-    rows = "[...document.querySelectorAll('#input tbody tr')].filter((r) => r.offsetHeight).length"
+    rows = "[...document.querySelectorAll('.columns tbody tr')].filter((r) => r.offsetHeight).length"
     assert browser.run(rows) == 12
     browser.run("document.querySelector('#input .unfold').click()")
     assert browser.run(rows) == 30
@@ -260,6 +260,56 @@ def test_long_tables_unfold_and_commands_are_copied(browser: Browser, tmp_path: 
     browser.run("document.querySelector('pre .copy').click()")
     assert browser.run("getSelection().toString()").split() == command.split()
     assert browser.run("document.documentElement.scrollWidth") <= 1200
+    assert not browser.complaints
+
+
+def test_a_click_or_a_key_on_a_head_sorts_the_columns(browser: Browser, tmp_path: Path) -> None:
+    from rkhs.data import Dataset
+
+    wide = (RNG.normal(size=(N, 20)) * np.linspace(1.0, 300.0, 20)).round(3).astype(object)
+    wide[:, 10] = ["a", "b"] * (N // 2)
+    for j in range(9):
+        wide[: 2 * j, j] = None
+    names = tuple(f"c{j}" for j in range(20))
+    data = Dataset(wide, "table", None, names, "t.csv")
+    make_report(KernelPCA(2, columns="filled").fit(wide), data).save(tmp_path / "sorted.html")
+    listed = "[...document.querySelectorAll('.columns tbody tr')].filter((r) => !r.hidden)"
+    listed += ".map((r) => r.cells[0].textContent)"
+    for width in (1280, 390):
+        browser.open(tmp_path / "sorted.html", width)
+        assert browser.run(listed) == [*names[:12]]
+        heads = browser.run("[...document.querySelectorAll('.columns th button')].map((b) => b.offsetHeight > 0)")
+        assert heads == [True] * 7
+        browser.run("document.querySelectorAll('.columns th button')[3].focus()")
+        browser.key("Enter")
+        assert browser.run(listed) == [f"c{j}" for j in (0, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19)]
+        browser.key("Enter")
+        assert browser.run(listed)[:9] == [f"c{j}" for j in range(8, 0, -1)] + ["c0"]  # as numbers: 16, 14, 12, 10, 8
+        state = "[...document.querySelectorAll('.columns th')].map((h) => h.getAttribute('aria-sort'))"
+        assert browser.run(state) == [None] * 3 + ["descending"] + [None] * 4
+        browser.run("document.querySelectorAll('.columns th button')[6].click()")
+        browser.run("document.querySelector('#input .unfold').click()")
+        largest = [max(cell for cell in wide[:, j] if cell is not None) if j != 10 else np.inf for j in range(20)]
+        assert browser.run(listed) == [f"c{j}" for j in np.argsort(largest)]  # one without a number is last
+        browser.run("document.querySelectorAll('.columns th button')[0].click()")
+        assert browser.run(listed) == [*names]  # c2 before c10
+        assert not browser.complaints
+        assert browser.run("document.documentElement.scrollWidth") <= width
+
+
+def test_the_first_rows_scroll_within_the_page(browser: Browser, tmp_path: Path) -> None:
+    wide = RNG.normal(size=(N, 30))
+    make_report(KernelPCA(2).fit(wide), wide, names=NAMES).save(tmp_path / "first.html")
+    browser.open(tmp_path / "first.html", width=390)
+    assert browser.run("document.querySelector('details').open") is False
+    browser.run("document.querySelector('details summary').focus()")
+    browser.key("Enter")
+    assert browser.run("document.querySelectorAll('details tbody tr').length") == 5
+    box = browser.run(
+        "(() => { const w = document.querySelector('details .wide'); return [w.scrollWidth, w.clientWidth]; })()"
+    )
+    assert box[0] > 3 * box[1]
+    assert browser.run("document.documentElement.scrollWidth") <= 390
     assert not browser.complaints
 
 

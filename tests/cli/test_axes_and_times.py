@@ -47,23 +47,17 @@ def scores_of(run: Run, *words: str) -> tuple[list[str], np.ndarray, str]:
 
 
 def test_pairs_of_an_axis_and_an_item_are_items_on_one_axis(run: Run) -> None:
-    """As a spectrometer writes them: two rows of names, a baseline in another unit, and a log below."""
+    """As a spectrometer writes them, with two rows of names."""
     axis, spectra, names = spectra_of_items()
     plain = [",".join([f"{at:g}", *map(str, row)]) for at, row in zip(axis, spectra.tolist(), strict=True)]
     table("plain.csv", [",".join(["nm", *names]), *plain])
-    pairs = [
-        f"{at:g},{100.0 + at / 7:.3f}" + "".join(f",{at:g},{y}" for y in row) + ","
-        for at, row in zip(axis, spectra.tolist(), strict=True)
-    ]
-    log = [line for name in names for line in ("", name, "Rate, 600.0", "Made by: X, Y", "Baseline: none")]
-    table("a.csv", ["Base,," + ",,".join(names) + ",,", "nm,%T" + ",nm,Abs" * 12 + ",", *pairs, *log])
+    pairs = [",".join(f"{at:g},{y}" for y in row) + "," for at, row in zip(axis, spectra.tolist(), strict=True)]
+    table("a.csv", [",,".join(names) + ",,", "nm,Abs," * 12, *pairs])
     status, said, _ = run("novelty", "a.csv")
     assert (status, printed(said)) == (2, ["novelty", "a.csv", "--transpose"])
     expected, found = scores_of(run, "plain.csv"), scores_of(run, "a.csv")
     assert found[0] == expected[0] == names
     np.testing.assert_array_equal(found[1], expected[1])
-    assert "rows below the table left out: 48, the first 's0'" in found[2]
-    assert "left out, as they are not in Abs: %T" in found[2]
 
 
 def test_items_with_axes_of_their_own_are_put_on_the_first_one(run: Run) -> None:
@@ -102,38 +96,7 @@ def test_rows_named_by_their_times_are_a_series(run: Run) -> None:
     assert printed(said) == ["novelty", "a.csv", "-o", "b.csv", "--window", "24"]
 
 
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("unit", [1, 100])
-def test_days_and_hours_written_as_numbers_are_times(unit: int, run: Run) -> None:
-    """As weather services write them, by the ends of hours; Fahrenheit is a copy of Celsius, up to rounding."""
-    days, hours = [20230226 + i for i in range(3)] + [20230301 + i for i in range(9)], range(1, 25)
-    warmth = [10.0 + 8.0 * np.sin((hour - 9) / 4) + RNG.normal() for _ in days for hour in hours]
-    times = [(day, hour * unit) for day in days for hour in hours]
-    rows = [f"{day},{hour},{c:.1f},{1.8 * c + 32.0:.1f}" for (day, hour), c in zip(times, warmth, strict=True)]
-    table("a.csv", ["YYYYMMDD,HH,T,F", *rows[:100], *rows[101:]])
-    status, said, _ = run("novelty", "a.csv", "-o", "b.csv")
-    assert status == 0
-    assert printed(said) == ["novelty", "a.csv", "-o", "b.csv", "--window", "24"]
-    status, said, out = run("novelty", "a.csv", "-o", "b.csv", "--window", "24")
-    assert (status, "HH+" in out, "copy" in out) == (0, False, False)
-    assert "F is a copy in another unit of T, which then counts twice" in said
-    assert "1 of 12 windows lack 2 cells of 48" in said
-    assert printed(said) == ["novelty", "a.csv", "-o", "b.csv", "--window", "24", "--drop-columns", "F"]
-    names = [line.split(",")[0] for line in Path("b.csv").read_text().splitlines()[1:]]
-    assert names == [f"{day // 10000}-{day // 100 % 100:02d}-{day % 100:02d} 01:00" for day in days]
-
-
-def test_days_alone_and_sales_are_told_apart(run: Run) -> None:
-    """Days of a series are times; days of sales, next to numbers of rooms, are numbers."""
-    days = np.datetime64("2023-01-30") + np.arange(90)
-    rows = [f"{str(day).replace('-', '')},{RNG.integers(1, 6)},{RNG.normal():.3f}" for day in days]
-    table("a.csv", ["day,n,x", *rows])
-    assert "the 90 rows are times of one long series" in run("novelty", "a.csv")[1]
-    table("a.csv", ["day,n,x", *(rows[i] for i in RNG.integers(0, 90, 90))])
-    assert "long series" not in run("novelty", "a.csv")[1]
-
-
-def test_constant_windows_are_unlike_all_and_noted(run: Run) -> None:
+def test_constant_windows_are_unlike_all(run: Run) -> None:
     """A meter that is stuck at its mean for a day, and at zero for six hours; by distances both are near others."""
     use = (1.2 + np.sin(np.arange(24) / 4)) * np.exp(0.3 * np.random.default_rng(1).normal(size=(60, 24)))
     use[11], use[29, 10:16] = use.mean(), 0.0
@@ -145,8 +108,7 @@ def test_constant_windows_are_unlike_all_and_noted(run: Run) -> None:
         ]
         table(name, ["time,use", *hours])
     status, said, out = run("novelty", "a.csv", "--window", "24")
-    assert status == 0
-    assert "in other windows at most 2 times: 2024-01-12 00:00 (24 times), 2024-01-30 00:00 (6 times)" in said
+    assert status == 0, said
     first = next(line for line in out.splitlines() if line.startswith("  2024"))
     assert first.startswith("  2024-01-12 00:00: score 1.0")
     assert "of use" in first

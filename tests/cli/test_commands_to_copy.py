@@ -57,60 +57,6 @@ def test_molecules_whose_names_repeat_are_named(run) -> None:
     assert "VX-7" in Path("b.csv").read_text(encoding="utf-8")
 
 
-def answers(words: str = "k.A.") -> list[str]:
-    """A table with words for gaps among categories, and among numbers."""
-    rows = [f"{i * i % 13};{'abc'[i % 3]};{'de'[i % 2]};{i % 5}" for i in range(40)]
-    cells = [row.split(";") for row in rows]
-    for i in range(6):
-        cells[5 * i][1 + i % 2] = words.split(",")[i % len(words.split(","))]
-    return ["x;kind;part;y", *(";".join(row) for row in cells)]
-
-
-def test_words_for_gaps_among_categories_are_named(run) -> None:
-    table("a.csv", answers("k.A.,K.A.,unbekannt"))
-    status, said, _ = run("nearest", "a.csv", "--missing", "zz", "-o", "b.csv")
-    assert status == 0
-    assert "'k.A.' in 2 columns" in said
-    assert printed(said)[-2:] == ["--missing", "zz,K.A.,k.A.,unbekannt"]
-    assert run(*printed(said))[:2] == (0, "")
-    table("a.csv", answers())
-    status, said, _ = run("novelty", "a.csv")
-    assert (status, said.count("k.A.")) == (0, 3)  # the word, the flag and the command
-    assert run(*printed(said))[:2] == (0, "")
-
-
-def test_a_word_for_gaps_among_numbers_too(run) -> None:
-    table(
-        "a.csv",
-        [
-            "x;kind;y",
-            *(f"{i if i % 9 else '-n/d-'[1:4]};{'n/d' if i % 7 == 5 else 'abc'[i % 3]};{i % 4}" for i in range(36)),
-        ],
-    )
-    said = run("novelty", "a.csv", "--mixed")[1]
-    assert "'n/d' in 2 columns" in said
-    assert run(*printed(said))[:2] == (0, "")
-
-
-def test_a_word_in_one_column_is_a_category(run) -> None:
-    table("a.csv", ["x;kind", *(f"{i % 5};{'a' if i % 3 else 'unbekannt'}" for i in range(36))])
-    assert run("novelty", "a.csv")[:2] == (0, "")
-
-
-@pytest.mark.parametrize("units", [("l/100 km", "kWh/100 km"), ("kW (90 PS)", "kW (88 PS)")])
-def test_numbers_with_several_units_are_named(run, units: tuple[str, str]) -> None:
-    rows = [f"{i % 5};{'abc'[i % 3]};{i % 26},5 {units[i % 26 % 4 == 0]}" for i in range(104)]
-    table("a.csv", ["x;kind;use", *rows, "1;a;-"])
-    status, said, _ = run("nearest", "a.csv", "--drop-columns", "x")
-    assert status == 0
-    counts = "'l/100 km' in 76, 'kWh/100 km' in 28" if "l/" in units[0] else "'kW (… PS)' in 104"
-    assert f"column 'use': 104 of 105 cells are numbers with units, {counts}, and are read as 27 categories" in said
-    assert printed(said) == ["nearest", "a.csv", "--drop-columns", "x,use"]
-    again = run(*printed(said))
-    assert again[0] == 0
-    assert "warning" not in again[1]
-
-
 TITLES = ["Assay: CYP", "Export: M, 12.03.2025", ""]
 
 

@@ -83,8 +83,7 @@ def test_a_table_of_featurecounts_takes_one_command_and_its_line_of_python_runs(
     exec(line[1], {})
     logs = pandas.read_csv("genes_log.csv", index_col=0)
     np.testing.assert_allclose(logs[counts.columns], np.log2(1.0 + 1e6 * counts / counts.sum()))
-    assert logs["Length"].tolist() == [*range(500, 560)]
-    status, err, _ = run(command[0], "genes_log.csv", *command[2:])
+    status, err, _ = run(command[0], "genes_log.csv", *command[2:-2])
     assert (status, "python" in err) == (0, False)
 
 

@@ -233,9 +233,6 @@ def test_series_of_several_channels(capsys: pytest.CaptureFixture[str]) -> None:
     codes, flat = rkhs.load("m.rkhs").codes_, PCA(4).fit_transform(X.reshape(40, -1))
     by_codes, by_components = (nearest.fit(Z[:26], y[:26]).score(Z[26:], y[26:]) for Z in (codes, flat))
     assert by_codes > max(0.9, by_components)
-    long = np.column_stack([np.repeat(np.arange(40), 24), np.tile(t, 40), X.reshape(-1, 2)])
-    write("long.csv", ["series", "t", "a", "b"], long[:480])
-    assert "t counts up 20 times, as times of series do" in fit(capsys, "long.csv", *QUICK)
 
 
 @pytest.mark.parametrize("falling", [pytest.param(False, marks=pytest.mark.slow), True])

@@ -74,7 +74,7 @@ def test_labels_of_rows_without_names_are_matched_by_order(capsys: pytest.Captur
 def test_a_robust_fit_advises_the_logarithm(capsys: pytest.CaptureFixture[str]) -> None:
     x = np.linspace(0.0, 2.0, 120)
     noise = np.exp(0.3 * np.random.default_rng(1).normal(size=120))
-    write("t.csv", "a,b,y", x, np.cos(9.0 * x), np.exp(1.5 * x) * noise)
+    write("t.csv", "a,b,y", x, np.cos(9.0 * x), np.exp(x) * noise)
     assert main(["fit", "t.csv", "--predict", "y", "--loss", "huber", "-o", "m.rkhs", *REGS]) == 0
     said = capsys.readouterr().out
     assert "rkhs predict writes no low and high ends with this model" in said

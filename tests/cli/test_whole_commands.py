@@ -101,7 +101,7 @@ def test_many_rows_in_long_form_are_refused_before_a_long_fit(run, monkeypatch: 
     for more in ([], ["--index-column", "Person"]):
         status, said, _ = run(*words, *more)
         assert status == 2
-        assert "a row of each Person is made by pandas.read_csv('npx.csv'" in said
+        assert "this writes a row of each Person to wide.csv:" in said
         assert "this command takes each row for an item:" in said
         assert printed(said) == [*words, *more, "--window", "1"]
     status, said, _ = run(*printed(said))

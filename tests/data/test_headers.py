@@ -10,7 +10,6 @@ import pytest
 from rkhs._core.errors import InputError
 from rkhs.data import read_items, read_mixed, read_table
 from rkhs.data.headers import numbered
-from rkhs.data.text import Mendable
 
 GROUPS = "Assay,,Epitope,,Assay,\n"
 NAMES = "IRI,When,IRI,Name,Units,Value\n"
@@ -72,11 +71,6 @@ CASES: dict[str, tuple[str, tuple[str, ...], str]] = {
         ("who", "a", "b", "c", "d"),
         "rows below the table left out: 2, the first",
     ),
-    "the log of an instrument below": (
-        "who,a,b,c,d\n" + NUMBERS + 30 * "\nRate,600.0\nMade by: X, Y\n",
-        ("who", "a", "b", "c", "d"),
-        "rows below the table left out: 60, the first 'Rate,600.0'",
-    ),
     "a note right below": (
         "who,a,b,c,d\n" + NUMBERS + "* taken by hand\n",
         ("who", "a", "b", "c", "d"),
@@ -121,7 +115,6 @@ def test_an_axis_behind_words_names_the_columns(tmp_path: Path) -> None:
     (path := tmp_path / "a.txt").write_text("\n".join(lines))
     found = read_table(path)
     assert found.column_names == tuple(map(str, axis))
-    assert "the second column, without a name in front of an axis, is left out" in found.guessed
     assert found.X.shape == (9, 40)
     wide = "\t".join(f"{j / 7:.9f}" for j in range(1500))
     rows = [f"2024-05-{i + 1:02d} 09:00\t{i}\t" + "\t".join(f"{i * j % 7}.25" for j in range(1500)) for i in range(6)]
@@ -162,54 +155,6 @@ def test_data_are_no_names_and_no_notes(tmp_path: Path) -> None:
 
 def test_numbers_behind_names_are_free() -> None:
     assert numbered(["a", "a", "a.1", "", "a", ""]) == ["a", "a.2", "a.1", "", "a.3", ""]
-
-
-D = np.array([[0.0, 0.25, 0.5, 0.125], [0.25, 0.0, 0.75, 1.5], [0.5, 0.75, 0.0, 2.5], [0.125, 1.5, 2.5, 0.0]])
-D = np.pad(D, ((0, 3), (0, 3)), constant_values=3.5) * (1.0 - np.eye(7))
-ITEMS = [f"i{j}" for j in range(7)]
-
-
-def half(k: int, *, lower: bool, mark: str, pad: bool) -> list[list[str]]:
-    """Cells of one half of the matrix, with blank ones for the other."""
-    keep = np.tri(7, k=k, dtype=bool) if lower else np.tri(7, k=k, dtype=bool).T
-    rows = [[f"{x:g}" if one else "" for x, one in zip(*row, strict=True)] for row in zip(D, keep, strict=True)]
-    return [row if pad else [cell for cell in row if cell] for row in rows]
-
-
-HALVES = {
-    "lower, blank cells and notes": (-1, True, ",", True, "", '\n"Distances of pairs."\n"1. Some (1969)."\n'),
-    "lower, short rows below a count": (0, True, " ", False, "7\n", ""),
-    "upper, below names": (0, False, ",", True, "," + ",".join(ITEMS) + "\n", ""),
-    "upper, short rows": (0, False, " ", False, "", ""),
-    "upper without a diagonal": (-1, False, "\t", True, "", ""),
-}
-
-
-@pytest.mark.parametrize("form", HALVES)
-def test_one_half_of_a_matrix_is_completed(tmp_path: Path, form: str) -> None:
-    k, lower, mark, pad, above, below = HALVES[form]
-    rows = half(k, lower=lower, mark=mark, pad=pad)
-    text = "".join(mark.join([name, *row]) + "\n" for name, row in zip(ITEMS, rows, strict=True))
-    (path := tmp_path / ("a.dist" if mark == " " else "a.csv")).write_text(above + text + below)
-    found = read_table(path, gram=True)
-    np.testing.assert_array_equal(found.X, D)
-    assert (found.kind, found.row_names, found.column_names) == ("gram", tuple(ITEMS), tuple(ITEMS))
-    assert "the other half of the matrix is completed" in found.guessed
-    assert ("its diagonal is taken for zeros" in found.guessed) == (k < 0)
-    with pytest.raises(Mendable, match="half a matrix between pairs do; pass gram=True") as error:
-        read_table(path)
-    assert error.value.options == {"gram": True}
-
-
-def test_places_and_names_before_a_whole_matrix_are_read(tmp_path: Path) -> None:
-    lines = [f"{i + 1:6d}: {ITEMS[i]:12s}" + "".join(f"{100 - x:8.2f}" for x in row) for i, row in enumerate(D)]
-    (path := tmp_path / "a.pim").write_text("#\n# Percent identity\n#\n\n" + "\n".join(lines) + "\n")
-    found = read_table(path, gram=True)
-    assert found.row_names == tuple(ITEMS)
-    np.testing.assert_allclose(found.X, 100.0 - D, atol=0.01)
-    (path := tmp_path / "b.csv").write_text("a,1,2\nb,x,3\nc,2,5\n")
-    with pytest.raises(InputError):
-        read_table(path, gram=True)
 
 
 def test_a_comment_below_one_column_of_numbers_is_no_cell(tmp_path: Path) -> None:

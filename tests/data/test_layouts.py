@@ -35,7 +35,7 @@ def test_a_first_column_of_measurements_is_not_taken_for_names(tmp_path: Path, c
     rows = "".join(f'"{text}",{i},{i * i}\n' for i, text in enumerate(other))
     path = file_of(tmp_path, "size,b,c\n" + rows)
     for read in (read_table, lambda path: next(read_chunks(path, rows=2))):
-        with pytest.raises(InputError, match=r"got .*, .* in column 'size', numbers with separators or a unit"):
+        with pytest.raises(InputError, match=r"got .* in column 'size'"):
             read(path)
     named = read_table(path, index_column=0)
     assert named.row_names == tuple(text.strip() for text in other)

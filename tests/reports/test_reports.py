@@ -26,10 +26,10 @@ from rkhs import (
 from rkhs._core.errors import InputError
 from rkhs.data import Dataset, SkippedRow
 from rkhs.reports import findings
-from rkhs.reports.audit import audit, column_rows
+from rkhs.reports.audit import audit
 from rkhs.reports.items import read_items
 from rkhs.reports.pictures import drawing, image_sheet
-from rkhs.reports.target import _score_numbers, predict_target
+from rkhs.reports.target import Prediction, _score_numbers, predict_target
 from rkhs.reports.wording import percent, readable, with_error
 
 RNG = np.random.default_rng(0)
@@ -135,28 +135,6 @@ def test_a_map_is_taken_as_it_is_and_says_what_it_loses() -> None:
     assert sorted(data_of(only.html)["labels"]) == list(range(40))
 
 
-def test_a_row_a_column_says_how_it_was_read() -> None:
-    table = np.empty((30, 4), dtype=object)
-    table[:, 0], table[:, 1] = np.linspace(0.0, 15040.3, 30), ["red", "blue", "red"] * 10
-    table[:, 2], table[:, 3] = np.arange(1.0, 31.0), np.arange(30.0)
-    table[4, 0] = None
-    items = read_items(
-        Dataset(table, "table", None, ("price", "colour", "id", "day"), "f.csv", dates=("day",)),
-        "vectors", names=None, columns=None, smiles=None, image_shape="auto",
-    )  # fmt: skip
-    rows = column_rows(items, "filled", ("y", np.array([1.5, np.nan, *range(28)])))
-    assert [row[0] for row in rows] == ["y", "price", "colour", "id", "day"]
-    assert rows[0][1:4] == ["numbers", "the target: not read by the map", "1 (3%)"]
-    assert rows[1][1:5] == ["numbers", "standardised, gaps filled", "1 (3%)", "0 to 15,040, median 7779"]
-    assert rows[2][1:5] == ["2 classes", "categories", "none", "red (20), blue (10)"]
-    assert rows[3][1] == "identifier"
-    assert rows[4][1] == "date"
-    assert rows[4][4].startswith("1970-01-01 to 1970-01-30")
-    assert all(row[5].startswith("<svg") for row in rows)
-    table[:, 1] = None
-    assert column_rows(items, "filled", None)[1][1] == "empty"
-
-
 def test_a_target_of_which_next_to_nothing_is_predicted_cannot_be() -> None:
     y = np.random.default_rng(0).normal(size=900)
     for share, verdict in ((0.01, "y could not be predicted from this: "), (0.1, "y can be predicted a little: ")):
@@ -220,7 +198,18 @@ def test_copies_and_items_like_no_other_are_named() -> None:
     page = make_report(KernelMap().fit(rows), rows, names=[f"n{i}" for i in range(40)]).html
     assert "<li>n10, n11</li>" in page
     assert 'data-item="20"' in page.split("<h3>Novel</h3>")[1].split("</tr>")[1]
-    assert "No item is a copy" in make_report(MODEL, X).html
+    novel = page.split("<h3>Novel</h3>")[1].split("<h3>")[0]
+    assert novel.count("<tr>") < 7  # items that are not far from their neighbours fill no list
+    plain = make_report(MODEL, X).html
+    assert "No item is a copy" in plain
+    assert "No item is novel" in plain
+
+
+def test_atoms_of_a_model_that_explains_little_are_no_finding() -> None:
+    true, noise = np.random.default_rng(0).normal(size=(2, 50))
+    for classes, predicted, said in (([], noise, True), ([], true + 0.1 * noise, False), (["a", "b"], noise, False)):
+        found = Prediction("y", [], np.arange(50), true, predicted, classes, [], [], 0.0, [])
+        assert ("The model explains 0% of the variance (R²), so its atoms are no finding." in found.doubt) == said
 
 
 def test_numbers_are_written_as_people_write_them() -> None:
@@ -497,21 +486,6 @@ def test_rows_that_look_wrong_are_all_listed_and_marked_in_the_picture() -> None
     assert f"<title>row {int(listed[0]) + 1}: {readable(y[int(listed[0])])}, predicted " in page
 
 
-def test_numbers_of_few_values_are_numbers_and_far_ones_do_not_flatten_the_bars() -> None:
-    year, price = np.tile([2027.0, 2025.0, 2026.0], 40), np.r_[RNG.normal(100.0, 10.0, 119), 9e4]
-    columns = ("year", "price")
-    items = read_items(Dataset(np.c_[year, price], "vectors", None, columns, "f.csv"), "vectors", names=None,
-                       columns=None, smiles=None, image_shape=None)  # fmt: skip
-    rows = column_rows(items, "scaled", None)
-    assert rows[0][1:5] == ["whole numbers", "standardised", "none", "2025 to 2027, median 2026"]
-    heights = [[float(h) for h in re.findall(r"32v-([\d.]+)", row[5])] for row in rows]
-    assert heights[0] == [30.0, 30.0, 30.0]  # a bar a value, in its order
-    assert sum(height > 3.0 for height in heights[1]) > 5
-    assert re.findall(r'<path class="far" d="M([\d.]+)', rows[1][5]) == ["88.0"]  # the last bar holds the far value
-    assert column_rows(read_items(np.eye(9), "gram", names=None, columns=[*"abcdefghi"], smiles=None,
-                                  image_shape=None), "raw", None) == []  # fmt: skip
-
-
 def test_curves_that_carry_no_equal_times_have_a_target() -> None:
     times = np.r_[0.0, np.cumsum(RNG.uniform(0.5, 1.5, 29))]
     level = RNG.normal(size=40)
@@ -534,7 +508,8 @@ def test_of_many_columns_those_like_the_predictions_are_shuffled() -> None:
 
 
 def test_errors_of_standardised_columns_count_deviations_and_dates_are_dates() -> None:
-    X = np.c_[RNG.normal(size=(40, 3)), 1e6 * RNG.normal(size=40), 19_000.0 + np.arange(40.0)]
+    rng = np.random.default_rng(3)
+    X = np.c_[rng.normal(size=(40, 3)), 1e6 * rng.normal(size=40), 19_000.0 + np.arange(40.0)]
     names = ("a", "b", "c", "wide", "day")
     data = Dataset(X.astype(object), "table", None, names, "f.csv", dates=("day",))
     report = make_report(KernelMap(columns="filled").fit(data.items), data)

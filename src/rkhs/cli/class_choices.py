@@ -12,8 +12,7 @@ import numpy as np
 from rkhs import estimators, evaluation
 from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
 from rkhs.cli.inputs import quiet
-from rkhs.cli.rows import named_rows, row_labels, short_labels
-from rkhs.data.dataset import listed
+from rkhs.cli.rows import named_rows, row_labels, short_labels, strongest
 from rkhs.reports.held_out import SHARED
 
 if TYPE_CHECKING:
@@ -24,6 +23,10 @@ _COMPONENTS = 10
 _MOST_COMPONENTS = 40  # of sequences
 _MORE_COMPONENTS = (20, 40)  # of a table, compared by its classes
 _CONTRADICTED, _MOST_NAMED = 0.5, 10  # difference of two probabilities, and suspicious labels that are named
+# From this accuracy on all labels contradicted so are suspicious. Below it classes overlap, and those are that are
+# twice as frequent as the probabilities of all classes let expect: with 10 % of the labels of digits and breast cancer
+# changed 38 labels, 37 of them wrong, and of Pima, with an accuracy of .76, none.
+_APART, _OVERLAP = 0.9, 0.5
 _READ = {"filled": "standardised", "ranked": "as ranks"}
 
 
@@ -141,21 +144,37 @@ def cross_validated(
     }
 
 
-def suspicious_labels(data: Dataset, rows: np.ndarray, y: np.ndarray, shares: np.ndarray) -> list[dict[str, Any]]:
-    """Rows to whose label the others give far less probability than to another class, the most contradicted first."""
+def suspicious_labels(
+    data: Dataset, rows: np.ndarray, y: np.ndarray, shares: np.ndarray, ids: list[str]
+) -> list[dict[str, Any]]:
+    """Rows to whose label the others give far less probability than to another class, the most contradicted first.
+
+    Where classes overlap, as many such labels as are to be expected of rows without a mistake are none.
+    """
     labels, names = row_labels(data), np.unique(y)
-    margins = shares.max(axis=1) - shares[np.arange(len(y)), np.searchsorted(names, y)]
+    of_label = shares[np.arange(len(y)), np.searchsorted(names, y)]
+    limits, every = np.sort(of_label), np.sort(shares, axis=None)
+    expected = np.cumsum(every)[np.searchsorted(every, limits, side="right") - 1]
+    often = limits[expected <= _OVERLAP * np.arange(1, len(y) + 1)]
+    apart = (names[shares.argmax(axis=1)] == y).mean() >= _APART
+    margins = np.where(apart | (of_label <= often.max(initial=-1.0)), shares.max(axis=1) - of_label, 0.0)
+    found = [i for i in np.argsort(-margins, kind="stable").tolist() if margins[i] > _CONTRADICTED]
+    likelier = names[shares.argmax(axis=1)]
     return [
-        {"row": labels[rows[i]], "label": str(y[i]), "likelier": str(names[shares[i].argmax()]), "by": margins[i]}
-        for i in np.argsort(-margins, kind="stable").tolist()
-        if margins[i] > _CONTRADICTED
+        {"row": labels[rows[i]], "label": str(y[i]), "likelier": str(likelier[i]), "by": margins[i]}
+        | ({"identifier": ids[rows[i]]} if ids[rows[i]] else {})
+        for i in found
     ]
 
 
 def suspicious_sentence(data: Dataset, found: list[dict[str, Any]]) -> Iterator[str]:
     """Name the labels that look wrong, if there are any."""
     called = dict(zip(row_labels(data), short_labels(data), strict=True))
-    named = [f"{called[one['row']]} ({one['label']}, by the others {one['likelier']})" for one in found]
+    named = [
+        f"{called[one['row']]} ({', '.join(filter(None, [one.get('identifier'), one['label']]))}, by the others "
+        f"{one['likelier']})"
+        for one in found[:_MOST_NAMED]
+    ]
     if named:
-        what = f"suspicious labels, {len(named)}: another class is likelier by {_CONTRADICTED:g}, by the other rows"
-        yield f"{what}: {listed(named, _MOST_NAMED)}{named_rows(data)}; if one is wrong, correct it in the file"
+        what = f"suspicious labels, which the other rows contradict{strongest(len(found), _MOST_NAMED)}"
+        yield f"{what}: {', '.join(named)}{named_rows(data)}; check them in the file"

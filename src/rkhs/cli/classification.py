@@ -30,8 +30,8 @@ from rkhs.cli.summaries import little_sentence, print_result
 from rkhs.cli.targets import (
     alike_spellings,
     as_command,
+    identifiers,
     item_classes,
-    rare_texts_hint,
     read_column_of,
     read_with_values,
     refuse_amounts,
@@ -100,7 +100,9 @@ def fit_classifier(args: argparse.Namespace) -> None:
         together = _kept_together(args, estimator, data, y)
         of_part = codes_of_parts(args, data, known, classes, defaults, codes) if chosen else None
         score = cross_validated(codes[known], classes, together[known], args.seed or 0, of_part)
-        suspicious = suspicious_labels(data, np.flatnonzero(known), classes, score.pop("shares"))
+        title, cells = identifiers(args, data, repeats=True)
+        ids = [f"{title} {cell}".strip() for cell in cells]
+        suspicious = suspicious_labels(data, np.flatnonzero(known), classes, score.pop("shares"), ids)
         head = evaluation.SmoothClassifier().fit(codes[known], classes)
     facts = {
         "class": type(estimator).__name__,
@@ -123,7 +125,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
     kept = score | {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)
     look_at = suspicious_sentence(data, suspicious)
-    lines = _summary(facts, rare_texts_hint(args, data, known), look_at)
+    lines = _summary(facts, look_at)
     print_result(args, facts, [*lines, *facts["columns"]["notes"], f"model: {args.output}"])
 
 
@@ -173,7 +175,7 @@ def _choices(facts: dict[str, Any]) -> tuple[list[str], str]:
     return [f"{name}: {how}" for name, how in chosen.items()], but
 
 
-def _summary(facts: dict[str, Any], hint: str, look_at: Iterable[str]) -> list[str]:
+def _summary(facts: dict[str, Any], look_at: Iterable[str]) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
     counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
     n = facts["input"]["items"]
@@ -193,7 +195,7 @@ def _summary(facts: dict[str, Any], hint: str, look_at: Iterable[str]) -> list[s
         f"cross-validated accuracy{rests}: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
         f"{folds} parts, {REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
-        *([little_sentence("the most common class") + hint] if hardly else []),
+        *([little_sentence("the most common class")] if hardly else []),
         *look_at,
         *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
         *([f"{measured}the model has them all."] if folds < FOLDS else []),

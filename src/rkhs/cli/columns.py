@@ -13,20 +13,10 @@ import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError, warn
-from rkhs.cli.shapes import (
-    PER_MILLION,
-    PER_MILLION_WORDS,
-    pandas_call,
-    row_labels,
-    short_labels as short_labels,
-    with_clock,
-    written,
-)
-from rkhs.cli.summaries import few
+from rkhs.cli.shapes import in_python, note_counts, row_labels, short_labels as short_labels
 from rkhs.cli.wording import in_flags, quoted_cells
 from rkhs.data.columns import (
     COPIES,
-    COUNTS,
     ON_BOTH_SIDES as ON_BOTH_SIDES,
     TENFOLD,
     TWINS,
@@ -165,7 +155,7 @@ def _filling_sentence(data: Dataset, read: str) -> str:
     gaps = sum(cell is None for cell in data.X.ravel().tolist())
     cells = "1 empty cell is" if gaps == 1 else f"{gaps} empty cells are"
     changes = [f"{cells} filled from the nearest rows"] if gaps else []
-    changes += [f"texts become columns of zeros and ones ({few(texts)})"] if texts else []
+    changes += [f"texts become columns of zeros and ones ({listed(texts)})"] if texts else []
     units = "all are standardised" if read == "filled" else "numbers become normal scores of their ranks"
     return (
         f"columns: {', '.join([*changes, units])}; decoding gives cells of the table. "
@@ -208,7 +198,7 @@ def _notes_of_columns(data: Dataset) -> list[str]:
 def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
     """Sentences of a table, and the flag that leaves its harmful columns out."""
     texts = (row_copies(data.X), *(remark.text for remark in remarks))
-    notes = [f"note: {text}" for text in texts if text not in ("", COUNTS)]  # counts were noted before the fit
+    notes = [*map("note: {}".format, filter(None, texts))]
     names = _of_file([name for remark in remarks for name in remark.leave_out], titles_of(data))
     notes += _index_note(data, names)
     if names and data.column_title is None:  # rows of the file are no columns to leave out
@@ -233,9 +223,9 @@ def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
 
 def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     """Say before a fit that rows are hardly items; refuse very many, or many of a series where all are compared."""
-    args, times = argparse.Namespace(**(_NOT_ASKED | vars(args))), _times(clocked := with_clock(data))
+    args, times = argparse.Namespace(**(_NOT_ASKED | vars(args))), _times(data)
     _warn_of_counts(args, data)
-    found = None if args.window or args.transpose or args.rows else _hardly_items(args, clocked, times)
+    found = None if args.window or args.transpose or args.rows else _hardly_items(args, data, times)
     if found is None:
         return
     does, advice = _compared(args, data, found[1])
@@ -254,9 +244,7 @@ def _warn_of_counts(args: argparse.Namespace, data: Dataset) -> None:
     if not _in_memory(data) or not is_table(data.source) or not are_counts(data.X, titles_of(data)):
         return
     if not args.transpose:  # of which it was noted
-        log = PER_MILLION.format("t[n].div(t[n].sum(axis=1), axis=0)")
-        what = f"its numbers run over decades, as counts do, whose {PER_MILLION_WORDS} are usually read"
-        warn(Note(f"{data.source}: {what}; {written(data, args, log)}"))
+        note_counts(data, args, "t[n].div(t[n].sum(axis=1), axis=0)")
     sums, logs = data.X.sum(axis=1), np.log1p(data.X).mean(axis=1)  # controls hide a failed item in its sum
     below = np.median(logs) - logs
     low = (sums < _HARDLY * np.median(sums)) | (below > max(_FAR_BELOW * float(np.median(np.abs(below))), np.log(2.0)))
@@ -295,17 +283,17 @@ def _long_form(args: argparse.Namespace, data: Dataset) -> str:
     texts = [j for j, cells in enumerate(X.T) if any(map(_is_text, cells[:_APART].tolist()))]
     texts += list(map(names.index, data.dates))
     found = next(_long_forms(X, texts), None) if len(texts) > 1 else None
-    return "" if found is None else _pivoting(pandas_call(data.source, args), [names[j] for j in found[:3]], found[3:])
+    return "" if found is None else _pivoting(data, args, [names[j] for j in found[:3]], found[3:])
 
 
-def _pivoting(call: str, names: list[str], counts: tuple[int, ...]) -> str:
+def _pivoting(data: Dataset, args: argparse.Namespace, names: list[str], counts: tuple[int, ...]) -> str:
     """What is said of a table in long form with columns of items, of their columns and of values."""
     row, column, value = names
+    pivot = f"t.pivot_table({value!r}, {row!r}, {column!r}, sort=False).to_csv('wide.csv')"
     return (
         f"a table in long form: each of {counts[0]} values of {row} stands with each of {counts[1]} of {column}, so "
-        f"rows of one {row} are alike, and errors of left-out rows look too small; a table with a row of each {row} is "
-        f"made by {call}"
-        f".pivot_table({value!r}, {row!r}, {column!r}, sort=False).to_csv('wide.csv')"
+        f"rows of one {row} are alike, and errors of left-out rows look too small; this writes a row of each {row} "
+        f"to wide.csv:{in_python(data, args, pivot)}"
     )
 
 

@@ -1,103 +1,38 @@
-"""Lines of Python that read a file by pandas as a command reads it, and write another."""
+"""Lines of Python that read a table as a command reads it, and write another."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
-from collections.abc import Collection
-from dataclasses import replace
-from itertools import takewhile
-from pathlib import Path
-from typing import Any
 
-from rkhs.cli.options import reading_options
+from rkhs._core.errors import warn
+from rkhs.cli.options import named_columns, reading_options
 from rkhs.data.dataset import Dataset
-from rkhs.data.formats import extension_of, is_text_table
-from rkhs.data.headers import Row
-from rkhs.data.layout import Layout
-from rkhs.data.table_reader import Options, column_titles, find_layout
-
-_OF_PANDAS = {"", "NA", "NaN", "nan", "N/A", "n/a", "NULL", "null", "None"}  # gaps in any case
+from rkhs.data.text import Note
 
 
-def pandas_call(source: str, args: argparse.Namespace, numbers: Collection[int] = ()) -> str:
-    """The call that reads a table as the command does: its names, no rows around it, some columns as numbers."""
-    extension = extension_of(source)
-    if not is_text_table(source):
-        return f"pandas.read_{extension[1:]}({source!r})"
-    layout = find_layout(Path(source), Options(**reading_options(args)))
-    first = next(layout.rows())[0]
-    with layout.lines() as handle:
-        above = [*takewhile(lambda row: row[0] < first, replace(layout, printed=frozenset()).split(handle))]
-    if sheet := extension == ".xlsx":
-        above = [(number, cells) for number, (_, cells) in enumerate(above, 1)]
-    at, cells = _row_of_names(layout, above)
-    options: dict[str, Any] = {"sheet_name": layout.sheet} if sheet else _of_text(layout)
-    options |= {
-        "skiprows": _skipped(above, at, _printed(layout, first)),
-        "skipfooter": len(layout.foot),
-        "thousands": layout.thousands,
-        "na_values": sorted(layout.missing | _words(layout, numbers)),
-    }
-    arguments = "".join(f", {name}={value!r}" for name, value in options.items() if value)
-    return f"pandas.read_{'excel' if sheet else 'csv'}({source!r}{arguments}{_index(layout, cells)})"
+def in_python(data: Dataset, args: argparse.Namespace, change: str) -> str:
+    """The command that reads a table as frame t, changes it and writes it."""
+    named = data.row_names is not None and args.index_column is None
+    options = {"index_column": data.row_title if named else args.index_column, **reading_options(args), "stray": "gap"}
+    options |= {name: named_columns(getattr(args, name, None)) or None for name in ("columns", "drop_columns")}
+    given = "".join(f", {name}={value!r}" for name, value in options.items() if value is not None)
+    frame = "pandas.DataFrame(d.X, d.row_names, d.column_names).infer_objects().rename_axis(d.row_title)"
+    imports = "import numpy, pandas; from rkhs.data import read_mixed"
+    return f'\n\n  python -c "{imports}; d = read_mixed({data.source!r}{given}); t = {frame}; {change}"\n'
 
 
-def _printed(layout: Layout, first: int) -> list[int]:
-    """Find rules and repeated names below the first row, as lines from 0."""
-    with layout.lines() as handle:
-        return [i for i, line in enumerate(handle) if i >= first and line.strip() in layout.printed]
+def note_logarithms(data: Dataset, args: argparse.Namespace, log: str, what: str, whose: str = "logarithms") -> None:
+    """Note numbers whose logarithms are usually read, with the command that writes these to another file."""
+    file = f"{os.path.basename(data.source).partition('.')[0]}_log.csv"
+    index = "" if data.row_names else ", index=False"
+    numbers = "t.select_dtypes('number').columns.difference(d.dates, sort=False)"
+    change = f"n = {numbers}; t[n] = {log}; t.to_csv({file!r}{index})"
+    usual = f"{data.source}: its numbers run {what} do, whose {whose} are usually read"
+    warn(Note(f"{usual}; this writes them to {file}:{in_python(data, args, change)}"))
 
 
-def _words(layout: Layout, numbers: Collection[int]) -> set[str]:
-    """Texts in columns of numbers, which are read as gaps; some of them pandas knows."""
-    cells = {row[j].strip() for _, row in layout.rows() for j in numbers if j < len(row)} if numbers else ()
-    return {cell for cell in cells if not re.search(r"\d", cell)} - _OF_PANDAS
-
-
-def _skipped(above: list[tuple[int, Row]], at: int, below: list[int]) -> int | list[int]:
-    """How many lines stand above the names, or which ones, from 0, where some stand below them."""
-    lines = [line for line, _ in above[-1:] for line in range(line) if line != at - 1] + below
-    return len(lines) if lines == [*range(len(lines))] else lines
-
-
-def _of_text(layout: Layout) -> dict[str, str]:
-    """How the cells of a text are split and spelled, empty where pandas does so by default."""
-    return {
-        "sep": r"\s+" if layout.delimiter == " " else layout.delimiter,
-        "engine": "python" * bool(layout.foot),
-        "encoding": "" if layout.encoding.startswith("utf-8") else layout.encoding,
-        "decimal": layout.decimal.strip("."),
-    }
-
-
-def _row_of_names(layout: Layout, above: list[tuple[int, Row]]) -> tuple[int, Row]:
-    """The line of a text, or the row of a sheet, that names most columns, and its cells."""
-    names = {*(layout.names or ())}
-    return max(above, key=lambda row: len({*map(str.strip, row[1])} & names), default=(0, [])) if names else (0, [])
-
-
-def _index(layout: Layout, cells: Row) -> str:
-    """What pandas must know of a table without names, or whose first column has none, or whose last one is empty."""
-    if layout.names is None:
-        return ", header=None"
-    named = layout.names[0] == "" and 0 not in layout.blank
-    return ", index_col=0" if named else ", index_col=False" if len(cells) < layout.width else ""
-
-
-def written(data: Dataset, args: argparse.Namespace, log: str) -> str:
-    """The command of Python that writes logarithms of the columns of a file to another."""
-    source, name = data.source, os.path.basename(data.source).partition(".")[0]
-    titles, items = column_titles(source, **reading_options(args)), ""
-    call = pandas_call(source, args, {titles.index(title) for title in data.column_names or () if title in titles})
-    first = ", index_col=0" in call
-    if data.column_names is not None and {data.column_names[0], data.column_names[-1]} <= {*titles}:
-        start, stop = (titles.index(data.column_names[i]) - first for i in (0, -1))
-        items = f".iloc[:, {start}:{stop + 1}]"
-    index = "" if first else ", index=False"
-    line = (
-        f"import numpy, pandas; t = {call}; n = t{items}.select_dtypes('number').columns; t[n] = {log}; "
-        f"t.to_csv({name + '_log.csv'!r}{index})"
-    )
-    return f'this writes them to {name}_log.csv:\n\n  python -c "{line}"\n'
+def note_counts(data: Dataset, args: argparse.Namespace, shares: str) -> None:
+    """Note counts, of which these are the shares of an item."""
+    whose = "logarithms, log2 of 1 + counts per million of the item,"
+    note_logarithms(data, args, f"numpy.log2(1 + 1e6 * {shares})", "over decades, as counts", whose)

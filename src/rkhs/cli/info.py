@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from itertools import pairwise
+from collections.abc import Callable
 from typing import Any
 
 from rkhs import estimators
@@ -107,25 +105,6 @@ def _shape(value: dict[str, Any], container: Container) -> tuple[int, ...]:
         return container.arrays[value["$bits"]].shape[0], int(value["columns"])
     shape = container.arrays[value["$array"]].shape
     return shape[::-1] if value.get("order") == "F" else shape
-
-
-def notes_alone(args: argparse.Namespace) -> dict[str, Any]:
-    """The notes of a model file in a moment, before its model and what computes with it are imported; none if odd."""
-    container = read_container(args.model, FORMAT, args.max_bytes, args.sha256)
-    with suppress(Exception):  # reading the model says what is wrong with it
-        notes = _with_texts(container.content["notes"], container.arrays)
-        return notes if isinstance(notes.get("input"), dict) else {}
-    return {}
-
-
-def _with_texts(value: Any, arrays: Mapping[str, Any]) -> Any:
-    """Read notes and the long lists of texts among them."""
-    if not isinstance(value, dict) or not {"$dict", "$texts"} & value.keys():
-        return _plain(value)
-    if "$dict" in value:
-        return {key: _with_texts(part, arrays) for key, part in value["$dict"]}
-    data, stops = arrays[value["$texts"]].tobytes(), arrays[value["stops"]].tolist()
-    return [data[start:stop].decode() for start, stop in pairwise([0, *stops])]
 
 
 def _plain(value: Any) -> Any:

@@ -63,13 +63,13 @@ reading the input:
 --thousands CHAR  character between thousands, as in 1,234 (default: such cells are refused)
 --comment CHAR  one character that begins lines of comments in a text file (default: #, %% and // above the table)
 --skip-rows N  rows above the table in a text file (default: look)
---records CODE  read the rows whose first cell this is, of a text file with several kinds of rows
 --transpose  rows of the file are columns of the table, as genes in rows; its columns are the items. With arrays of
     series: their last axis is time
 --window N  cut one long series, a row a time, into items of N rows that follow each other; 1: each row is an item
 --step N  with --window: rows from the start of one item to that of the next (default: those of an item)
 --missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times
 --header {{yes,no}}  whether the first row of a text file holds names (default: look)"""
+MORE_STEPS = 5_000  # of a solver that did not converge at the default of 500
 _LISTS = ("--missing", "--columns", "--drop-columns")
 TRACEBACK = """
 --traceback  show where an error arose, for bug reports"""
@@ -146,6 +146,9 @@ def advised(words: Sequence[str], options: dict[str, Any]) -> list[str]:
     """Words of a command with other options of reading a file."""
     for name, value in options.items():
         flag, several = f"--{name.replace('_', '-')}", value if isinstance(value, list) else [value]
+        if name == "set":  # next to other parameters
+            words = [*words, flag, value]
+            continue
         words = [*words, flag] if value is True else with_values(words, flag, several)
     return [*words]
 
@@ -186,6 +189,9 @@ def taken(message: Any, args: argparse.Namespace) -> dict[str, Any]:
 
 def noted(message: Warning, args: argparse.Namespace) -> str:
     """The text of a warning; the options that it names go into the command that ends the run."""
+    given = getattr(args, "set", None) or []
+    if "raise max_iter" in str(message) and hasattr(args, "set") and "max_iter=" not in "".join(given):
+        vars(message).update(options={"set": f"max_iter={MORE_STEPS}"}, does=f"takes up to {MORE_STEPS} steps")
     if taken(message, args):
         args.advice.append(message)
     return str(message)
@@ -232,7 +238,7 @@ def reading_options(args: argparse.Namespace) -> dict[str, Any]:
     """How the text of a file is read."""
     options = {
         name: getattr(args, name)
-        for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key", "records")
+        for name in ("delimiter", "encoding", "decimal", "thousands", "comment", "skip_rows", "key")
     }
     options["header"] = None if args.header is None else args.header == "yes"
     options["missing"] = None if args.missing is None else [cell for text in args.missing for cell in _cells_in(text)]

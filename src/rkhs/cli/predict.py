@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -14,8 +15,7 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.cli.answers import Answer, check_asked, warn_of_rows, write_answers
-from rkhs.cli.info import notes_alone
-from rkhs.cli.inputs import LackingColumns, check_columns, named_columns, parts_for_model, user_errors
+from rkhs.cli.inputs import LackingColumns, named_columns, parts_for_model, user_errors
 from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, as_command, refuse_flags, with_values
 from rkhs.cli.outputs import TABLES, Outputs, read_model_file
 from rkhs.cli.structures import check_candidates, rank_structures
@@ -60,9 +60,6 @@ def run(args: argparse.Namespace) -> None:
     inputs = {"MODEL": args.model, "INPUT": args.input, "--candidates": args.candidates, "--known": args.known}
     Outputs(*inputs.items()).add("-o", args.output, TABLES)
     check_candidates(args)  # before the model is read
-    notes = notes_alone(args)
-    with _fits_without(notes):
-        check_columns(args, notes.get("input", {}))
     file = read_model_file(args)
     if args.coverage is not None:
         check_number(args.coverage, "--coverage", above=0.0, at_most=1.0)
@@ -103,6 +100,9 @@ def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]
             f"{args.model}: --coverage needs a model of the squared loss and of rows, not of a Gram matrix; leave "
             "it out, or fit again without --loss, --gram"
         )
+    if left := file.notes.get("predict", {}).get("rows left out"):
+        what = f"--robust left {left} rows out of the fit: predictions and their ends are for rows like the others"
+        sys.stderr.write(f"rkhs: note: {args.model}: {what}\n")
     for data in parts:
         warn_of_rows(args, data, file.notes)
         values: np.ndarray = model.predict(data.items).reshape(data.n_samples, -1)

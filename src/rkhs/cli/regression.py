@@ -17,10 +17,11 @@ from rkhs.cli.columns import ON_BOTH_SIDES, column_sentences, repeats_items, war
 from rkhs.cli.inputs import changed, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import trim_of, wrong_rows
-from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels
+from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels, strongest
 from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
 from rkhs.cli.targets import (
     MOST_NAMED,
+    MOST_ZEROS,
     as_command,
     dropped_positions,
     identifiers,
@@ -33,7 +34,6 @@ from rkhs.cli.targets import (
     without_named,
 )
 from rkhs.reports.held_out import (
-    LEAST_R2,
     OUTLIER_FACTOR,
     answer_in_columns,
     decisive_notes,
@@ -54,6 +54,9 @@ _SPANS, _RISING = 0.7, 0.3  # decades of a target, and rank correlation of its e
 _LOWER = 0.5  # of the squared error, from which targets of a kernel without a constant are not centred
 _LITTLE = 0.1  # R^2 of a fit that explains nothing
 _OFTEN, _SKEWED = 0.05, 1.1  # share of rows; mean over median
+_COMMAND = "\n\n  rkhs "  # before one to copy
+_COVERAGE = 0.9  # of the intervals of rkhs predict
+_ONE_SIDE, _FEWEST_OUT = 0.9, 3  # share of the rows left out that lie in one quarter of a target, and how many are told
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class _Suspicious:
     fitted: np.ndarray
     times: float = OUTLIER_FACTOR  # the median, from which a residual is far
     robust: str | None = None  # what a fit in rounds says of them
+    all_rows: dict[str, Any] | None = None  # errors that count the rows that it left out
 
 
 def fit_regressor(args: argparse.Namespace) -> None:
@@ -88,7 +92,7 @@ def fit_regressor(args: argparse.Namespace) -> None:
     facts["kernel choice"] = choice
     of_columns = facts["columns"]["notes"]
     known = {"columns": names, "places left out": dropped_positions(args, data)}
-    known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
+    known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure", "rows left out")}
     write_model(args.output, model.estimator_, data, args, predict=known)
     without = without_named(args, data, found.rows) if found.rows else ""
     first, *lines = _summary(facts, named_rows(data), without)
@@ -183,7 +187,32 @@ def _fit_robustly(
         return found.model, replace(suspicious, robust=plain if suspicious.rows else sentence)
     residuals, wrong = found.outlier_score * found.threshold, np.flatnonzero(found.outlier_score > 1.0)
     rows = sorted(wrong.tolist(), key=lambda i: -residuals[i])
-    return found.model, _Suspicious(residuals, rows, np.flatnonzero(found.inliers), robust=sentence)
+    of_all = _of_all_rows(found, data, y.reshape(len(y), -1))
+    return found.model, _Suspicious(residuals, rows, np.flatnonzero(found.inliers), robust=sentence, all_rows=of_all)
+
+
+def _of_all_rows(found: estimators.RobustFit[Any], data: Dataset, Y: np.ndarray) -> dict[str, Any]:
+    """Held-out errors and coverage of all rows, with those that were left out, which the model has not seen."""
+    from rkhs.estimators.regression.sets import LeftOutMachine, left_out_answers
+
+    out, cells = np.flatnonzero(~found.inliers), np.isfinite(Y).sum()
+    squares = float(((found.outlier_score * found.threshold) ** 2).sum())
+    spread = float(np.nansum((Y - np.nanmean(Y, axis=0)) ** 2))
+    errors = {"error": (squares / cells) ** 0.5, "error of the mean": (spread / cells) ** 0.5}
+    errors |= {"R^2": 1.0 - squares / max(spread, 1e-300), "rows": len(Y), "left out": len(out)}
+    if not _has_ends(found.model):
+        return errors
+    with quiet():  # rows that were left out are unlike the others
+        machine = LeftOutMachine(found.model, found.model.model_, _rows(data, out, out))
+        sets = left_out_answers(machine, _COVERAGE, "auto")[0]
+    lower, upper = (np.asarray(end).reshape(len(out), -1) for end in (sets.lower, sets.upper))
+    inside = int((~((Y[out] < lower) | (Y[out] > upper))).all(axis=1).sum())
+    return errors | {"inside": inside, "coverage": (inside + _COVERAGE * found.inliers.sum()) / len(Y)}
+
+
+def _has_ends(model: estimators.OperatorKernelRegressorCV) -> bool:
+    """Whether ``rkhs predict`` writes intervals."""
+    return model.model_.leaves_out and model.model_.map.kept is not None
 
 
 def _rows(data: Dataset, rows: np.ndarray, known: np.ndarray) -> Any:
@@ -228,6 +257,7 @@ def _facts(
         "rows left out": len(Y) - len(fitted),
         "ends": [*ends, *_of_deviations(model)],
         "robust": found.robust,
+        "all rows": found.all_rows,
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {
             "scaled": model.columns == "scaled",
@@ -247,16 +277,38 @@ def _advice(
     errors: dict[str, Any],
 ) -> list[str]:
     """What is said of the targets and of errors, with one command."""
-    ends = [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[:, 0])] if len(names) == 1 else []
+    ends = _answers(args, data, names, Y) or _by_logarithm(args, names, Y)
     plain = found.robust is None and "R^2" in errors
     ends = (ends or decisive_notes(found.residuals, row_labels(data), robustly(args, data)) * plain) + _little(errors)
-    if errors.get("R^2", 0.0) > LEAST_R2:
-        ends = _answers(args, data, names, Y) or ends
-    if ends and errors.get("R^2", 0.0) <= _LITTLE:
+    ends += _of_one_side(args, names, Y, found, loud=_COMMAND not in "".join(ends))
+    if ends and errors.get("R^2", 1.0) <= _LITTLE:
         return ends
     more = _ends(args, model, Y[found.fitted], names, found)
-    command = "\n\n  rkhs " in "".join(ends)  # one is enough, and rows that it leaves out do not advise a logarithm
+    command = _COMMAND in "".join(ends)  # one is enough, and rows that it leaves out do not advise a logarithm
     return ends + [text for text in more if not command or "--log10" not in text]
+
+
+def _by_logarithm(args: argparse.Namespace, names: list[str], Y: np.ndarray) -> list[str]:
+    """The command that predicts the logarithm of skewed amounts over decades, of which few may be zero."""
+    if len(names) > 1 or (Y == 0.0).mean() > MOST_ZEROS:
+        return []
+    return [f"{note}: {logarithm(args)}" for note in logarithm_note(names[0], Y[Y != 0.0])]
+
+
+def _of_one_side(
+    args: argparse.Namespace, names: list[str], Y: np.ndarray, found: _Suspicious, *, loud: bool
+) -> Iterator[str]:
+    """What is said where nearly all rows that a robust fit left out have the largest, or the smallest, targets."""
+    y, out = Y[:, 0], np.setdiff1d(np.arange(len(Y)), found.fitted)
+    if len(names) > 1 or len(out) < _FEWEST_OUT:
+        return
+    low, high = np.quantile(y, (0.25, 0.75))
+    for which, count in (("largest", int((y[out] >= high).sum())), ("smallest", int((y[out] <= low).sum()))):
+        if count >= _ONE_SIDE * len(out):
+            some = f"{count} of the" if count < len(out) else "all"
+            what = f"{some} {len(out)} rows left out are in the {which} quarter of {names[0]}: they may be right"
+            keep = logarithm(args) if (y > 0.0).all() else "fit without --robust"
+            yield f"{what}, as are the tails of skewed amounts" + f"; if they are, {keep}" * loud
 
 
 def _answers(args: argparse.Namespace, data: Dataset, names: list[str], Y: np.ndarray) -> list[str]:
@@ -293,7 +345,7 @@ def _ends(
 ) -> Iterator[str]:
     """Notes on the interval ends that ``rkhs predict`` writes: none for some losses, negative for skewed numbers."""
     yield from target_notes(names, Y)
-    has_ends = model.model_.leaves_out and model.model_.map.kept is not None
+    has_ends = _has_ends(model)
     if not has_ends:
         yield "rkhs predict writes no low and high ends with this model: they need the squared loss, and no --gram"
     usual = np.isin(found.fitted, found.rows, invert=True)
@@ -325,7 +377,7 @@ def _of_deviations(model: estimators.OperatorKernelRegressorCV) -> Iterator[str]
     from scipy.stats import spearmanr
 
     machine = model.model_
-    if not machine.leaves_out or machine.map.kept is None:
+    if not _has_ends(model):
         return
     left = machine.calibrated().in_groups(model.groups_)
     variances, errors = (
@@ -360,13 +412,32 @@ def _summary(facts: dict[str, Any], counted: str, without: str) -> list[str]:
         f"({facts['measure']}, {folds}){explained}; the mean in place of a model: "
         f"{readable(facts['error of the mean'])}",
     ]
+    if facts["all rows"]:
+        lines[-1:] = _of_robust_fit(facts["all rows"], lines[-1])
     lines += [*gap_sentence(facts["duality gap"], facts["objective"]), *facts["ends"]]
     lines += _left_out_together(facts)
-    lines += _suspicious_rows(facts, counted, without * ("\n\n  rkhs " not in "".join(lines)))
+    lines += _suspicious_rows(facts, counted, without * (_COMMAND not in "".join(lines)))
     if linear:
         named = f": {', '.join(linear)}{counted}" if len(linear) <= MOST_NAMED else ""
         lines.append(f"{len(linear)} of {facts['input']['items']} rows are in the linear part of the loss{named}")
     return lines
+
+
+def _of_robust_fit(found: dict[str, Any], of_kept: str) -> Iterator[str]:
+    """Errors of all rows before those of the rows that were kept, and for which rows intervals hold."""
+    yield (
+        f"held-out error: {readable(found['error'])} over all {found['rows']} rows (root mean square), R^2 "
+        f"{found['R^2']:.3f}; the mean in place of a model: {readable(found['error of the mean'])}"
+    )
+    yield (
+        f"without the {found['left out']} rows left out, the {of_kept}. R^2 is 1 - (error / error of the mean)^2 over "
+        "the same rows; new rows may be like those left out"
+    )
+    if "coverage" in found:
+        yield (
+            f"the {_COVERAGE:.0%} intervals of rkhs predict are for rows like those kept: they hold {found['inside']} "
+            f"of the {found['left out']} left out, and so about {found['coverage']:.0%} of all rows"
+        )
 
 
 def _left_out_together(facts: dict[str, Any]) -> Iterator[str]:
@@ -385,8 +456,10 @@ def _left_out_together(facts: dict[str, Any]) -> Iterator[str]:
 
 def _named(args: argparse.Namespace, data: Dataset, found: _Suspicious) -> list[dict[str, Any]]:
     """Names, residuals and identifiers of the file of suspicious rows."""
-    names, ids = row_labels(data), identifiers(args, data) if found.rows else []
-    rows = [{"row": names[i], "residual": found.residuals[i], "identifier": ids[i]} for i in found.rows]
+    names, (title, ids) = row_labels(data), identifiers(args, data, repeats=True) if found.rows else ("", [])
+    rows = [
+        {"row": names[i], "residual": found.residuals[i], "identifier": f"{title} {ids[i]}".strip()} for i in found.rows
+    ]
     return [{key: value for key, value in row.items() if value != ""} for row in rows]
 
 
@@ -402,6 +475,6 @@ def _suspicious_rows(facts: dict[str, Any], counted: str, without: str) -> Itera
         return
     called = [(readable(row["residual"], 3), row.get("identifier"), row["row"]) for row in rows[:MOST_NAMED]]
     listed = ", ".join(f"{row} ({', '.join(filter(None, [size, name]))})" for size, name, row in called)
-    more = f" and {len(rows) - MOST_NAMED} more (all with --json)" if len(rows) > MOST_NAMED else ""
     stay = "" if facts["robust"] is None else ", which stay in the fit: look at them"
-    yield f"suspicious rows{stay}, held-out residual above {limit}: {listed}{more}{counted}{without}"
+    some = strongest(len(rows), MOST_NAMED)
+    yield f"suspicious rows{some}{stay}, held-out residual above {limit}: {listed}{counted}{without}"

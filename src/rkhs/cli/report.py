@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shlex
 import sys
-from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -18,7 +16,7 @@ from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import COMPONENTS, FIT, print_kernel
-from rkhs.cli.inputs import named_columns, quiet, read_for_model, reading_options, user_errors
+from rkhs.cli.inputs import named_columns, read_for_model, reading_options, user_errors
 from rkhs.cli.options import (
     DROP,
     INPUT,
@@ -37,7 +35,7 @@ from rkhs.cli.outputs import Outputs, after_writing, of_class, read_model_file, 
 from rkhs.cli.robust import fit_items, plan_robust
 from rkhs.cli.summaries import print_result, reading_notes
 from rkhs.cli.targets import (
-    read_column_of,
+    identifiers,
     read_with_values,
     target_name,
     values_of_column,
@@ -67,7 +65,7 @@ FILE  a table, molecules or other items, which are fitted as rkhs fit does; or a
 --at-most N [5000]  largest number of items on the page, evenly spaced in the file (default %(default)s)
 --save-model MODEL  also write the fitted model{JSON}{COMPONENTS}{FIT}{ROBUST}{MODEL}{INPUT}"""
 _OF_READING = ["gram", *flags_in(MIXED + DROP + LABELS + INPUT)]
-_SEQUENCE = "[ACDEFGHIKLMNPQRSTVWYX*]{5,}|[acgtn]{5,}"  # residues; nucleotides in small letters
+
 _OF_FITS = [*flags_in(COMPONENTS + FIT.removesuffix(DROP) + ROBUST), "save_model"]
 
 
@@ -90,8 +88,8 @@ def run(args: argparse.Namespace) -> None:
             at_most=args.at_most,
             model_file=args.save_model if args.input is None else args.model,
             commands=() if args.input is not None else next_commands(changed(args, input=args.model)),
-            notes=reading_notes(args, data),
             progress=_print_progress,
+            **_names_and_notes(args, data),
         )
         report.save(args.output)
     size = os.path.getsize(args.output)
@@ -103,6 +101,13 @@ def run(args: argparse.Namespace) -> None:
     written.append(f"page: {args.output} ({size / 1e6:.1f} MB)")
     facts = {"page": args.output, "bytes": size, "model": args.save_model, **sentences}
     print_result(args, facts, [*chain.from_iterable(sentences.values()), *robust, *written])
+
+
+def _names_and_notes(args: argparse.Namespace, data: Dataset) -> dict[str, Any]:
+    """Name items by the column of the file that has their names, and by their rows; say how they were read."""
+    title, ids = identifiers(changed(args, input=args.input or args.model), data)
+    notes = [*reading_notes(args, data), *[f"Items are named by {title}."][: len(title)]]
+    return {"notes": notes, "names": [*map("{} (row {})".format, ids, data.row_numbers)] if title else None}
 
 
 def _print_progress(what: str) -> None:
@@ -164,7 +169,6 @@ def next_commands(args: argparse.Namespace) -> list[tuple[str, str]]:
     others = reading if name is None else reading_flags(changed(without_columns(args, name), labels=None))
     nearest = ("The nearest of these items to each new one", f"rkhs nearest {file} {new}{others} -o nearest.csv")
     commands = [
-        *_sequences(args),
         ("Which new items are unlike all of these", f"rkhs novelty {file} {new}{others} -o novelty.csv"),
         *[nearest][args.gram :],
     ]
@@ -178,19 +182,6 @@ def next_commands(args: argparse.Namespace) -> list[tuple[str, str]]:
         f"rkhs compare {file}{reading} --predict {target}",
     )
     return [(predict, f"{fit}\nrkhs predict model.rkhs {new} -o predicted.csv"), *commands, compare]
-
-
-def _sequences(args: argparse.Namespace) -> list[tuple[str, str]]:
-    """The command that reads a column of sequences which was left out of a table."""
-    aim = "" if args.predict is None else f" --predict {shlex.quote(args.predict)}{' --log10' * args.log10}"
-    for name in map(str, named_columns(args.drop_columns)):
-        with quiet(), suppress(InputError):
-            cells = [*filter(None, read_column_of(args, name, "--drop-columns").tolist())]
-            if 0.9 * len(cells) < sum(re.fullmatch(_SEQUENCE, str(cell)) is not None for cell in cells):
-                flags = reading_flags(changed(args, kind="sequences", columns=name, drop_columns=None, mixed=False))
-                page = f"rkhs report {shlex.quote(args.input)}{flags}{aim} -o sequences.html"
-                return [(f"The same by the sequences of {name}, which are left out here", page)]
-    return []
 
 
 def reading_flags(args: argparse.Namespace) -> str:

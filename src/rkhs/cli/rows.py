@@ -7,13 +7,13 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import TypeVar
 
 import numpy as np
 
-from rkhs._core.errors import quote, warn
-from rkhs.cli.frames import pandas_call as pandas_call, written as written
+from rkhs._core.errors import InputError, quote, warn
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers
 from rkhs.data.dataset import (
@@ -21,7 +21,7 @@ from rkhs.data.dataset import (
     Dataset,
     keep_rows as keep_rows,
 )
-from rkhs.data.known_columns import short_names
+from rkhs.data.known_columns import read_column, short_names
 from rkhs.data.text import Doubtful
 
 T = TypeVar("T")
@@ -48,11 +48,25 @@ def named_rows(data: Dataset) -> str:
     return "" if data.row_names or data.smiles else " (rows count from 1)"
 
 
+def strongest(many: int, limit: int) -> str:
+    """How many of a list are named, the strongest first."""
+    return f", {many}" if many <= limit else f", the {limit} strongest of {many} (all with --json)"
+
+
 def label_columns(data: Dataset) -> tuple[tuple[str, ...], str | None]:
     """What stands next to the rows of a file, and its title: names, else SMILES, else numbers from 1."""
     if data.row_names is not None:
         return data.row_names, data.row_title
     return (tuple(map(str, data.row_numbers)), "row_from_1") if data.smiles is None else (data.smiles, "smiles")
+
+
+def structures_of(data: Dataset) -> tuple[str, ...]:
+    """SMILES of molecules, or of spectra whose records hold them; empty for other items."""
+    if data.kind == "spectra":
+        with suppress(InputError):
+            found = read_column(data.source, "smiles", argument="KNOWN")
+            return tuple(str(found[row - 1] or "") for row in data.row_numbers)
+    return data.smiles or ()
 
 
 def write_number_parts(

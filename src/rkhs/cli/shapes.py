@@ -15,7 +15,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.corrections import as_curves, read_whole
-from rkhs.cli.frames import pandas_call as pandas_call, written as written
+from rkhs.cli.frames import in_python as in_python, note_counts as note_counts, note_logarithms
 from rkhs.cli.options import reading_options
 from rkhs.cli.rows import (
     APART as APART,
@@ -26,7 +26,6 @@ from rkhs.cli.rows import (
 )
 from rkhs.cli.windows import (
     windows,
-    with_clock as with_clock,
     with_spreads as with_spreads,
 )
 from rkhs.data.columns import as_numbers, unlike_columns
@@ -34,11 +33,10 @@ from rkhs.data.curves import on_one_axis
 from rkhs.data.dataset import LEFT_OUT, Dataset, column_label, is_table, keep_rows, listed
 from rkhs.data.known_columns import read_column
 from rkhs.data.series_files import AXES_NOTE
-from rkhs.data.text import Doubtful, Mendable, Note
+from rkhs.data.text import Doubtful, Mendable
 
 _GAPS = 0.1  # share of the rows of a table that are left out for their gaps where its columns are the items
 _AXIS, _DECADES = 8, 1000.0  # numbers of a column that may be an axis; range of numbers whose logarithm is usual
-PER_MILLION, PER_MILLION_WORDS = "numpy.log2(1 + 1e6 * {})", "logarithms, log2 of 1 + counts per million of the item,"
 _OF_GENES = ("Chr", "Start", "End", "Strand", "Length")
 
 
@@ -134,12 +132,7 @@ def _names_in_texts(data: Dataset) -> str | None:
     if data.kind != "table" or data.column_names is None:
         return None
     columns = zip(data.column_names, data.X.T.tolist(), strict=True)
-    return next((name for name, cells in columns if _hardly_repeat(cells)), None)
-
-
-def _hardly_repeat(cells: list[Any]) -> bool:
-    """Whether all cells are texts, most of them different."""
-    return set(map(type, cells)) == {str} and len(cells) < 2 * len(set(cells))
+    return next((name for name, c in columns if {*map(type, c)} == {str} and len(c) < 2 * len({*c})), None)
 
 
 def _holds_axis(data: Dataset) -> bool:
@@ -153,18 +146,16 @@ def _holds_axis(data: Dataset) -> bool:
 
 def _of_each_name(data: Dataset, X: np.ndarray) -> tuple[tuple[str, ...] | None, np.ndarray]:
     """Names of rows and numbers, NaN for gaps; means of the rows whose names repeat, which no other file can match."""
+    import pandas
+
     names = data.row_names
-    places = {name: i for i, name in enumerate(dict.fromkeys(names or ()))}
-    if names is None or len(places) == len(names):
+    different = tuple(dict.fromkeys(names or ()))
+    if names is None or len(different) == len(names):
         return names, X
     name, count = Counter(names).most_common(1)[0]
-    what = f"{len(names) - len(places)} rows of the file repeat the name of another, as {quote(name)}, of {count} rows"
-    warn(f"{data.source}: {what}: the means of such rows are read")
-    rows, known = [places[name] for name in names], np.isfinite(X)
-    sums, counts = np.zeros((2, len(places), X.shape[1]))
-    np.add.at(sums, rows, np.where(known, X, 0.0))
-    np.add.at(counts, rows, known)
-    return tuple(places), np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0.0)
+    repeated = f"{len(names) - len(different)} rows of the file repeat the name of another"
+    warn(f"{data.source}: {repeated}, as {quote(name)}, of {count} rows: the means of such rows are read")
+    return different, pandas.DataFrame(X, names).groupby(level=0, sort=False).mean().to_numpy()
 
 
 def _without_gaps(
@@ -192,13 +183,13 @@ def _note_decades(data: Dataset, args: argparse.Namespace, X: np.ndarray) -> Non
     positive = values[values > 0.0]
     if values.min() < 0.0 or positive.max(initial=0.0) <= _DECADES * positive.min(initial=np.inf):
         return
-    if values.mean() > 2.0 * np.median(values):
+    if not is_table(data.source) or values.mean() <= 2.0 * np.median(values):
+        return
+    if (values == np.round(values)).all():
+        note_counts(data, args, "t[n] / t[n].sum()")
+    else:
         log = f"numpy.{'log1p' if values.min() == 0.0 else 'log2'}(t[n])"
-        what, whose = f"from {positive.min():.3g} to {positive.max():.3g}, as intensities", "logarithms"
-        if (values == np.round(values)).all():
-            log, what, whose = PER_MILLION.format("t[n] / t[n].sum()"), "over decades, as counts", PER_MILLION_WORDS
-        what = f"its numbers run {what} do, whose {whose} are usually read"
-        warn(Note(f"{data.source}: {what}; {written(data, args, log)}"))
+        note_logarithms(data, args, log, f"from {positive.min():.3g} to {positive.max():.3g}, as intensities")
 
 
 def _check_described(data: Dataset) -> None:

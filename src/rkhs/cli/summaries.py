@@ -54,11 +54,11 @@ def gap_sentence(gap: Any, objective: float) -> list[str]:
     return [f"duality gap {gap:.2g}: the objective, {readable(objective)}, is at most this far above its minimum"]
 
 
-def little_sentence(baseline: str) -> str:
+def little_sentence(baseline: str, more: str = "more rows, or other columns") -> str:
     """What is said of a model that hardly predicts, and what to try."""
     return (
         f"the model hardly predicts better than {baseline} does: the columns or items may not determine what is "
-        "predicted; try another --kernel, more rows, or other columns"
+        f"predicted; try another --kernel, {more}"
     )
 
 

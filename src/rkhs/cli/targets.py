@@ -28,10 +28,10 @@ from rkhs.cli.inputs import (
     with_words_as_gaps,
 )
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import advised, as_command as as_command, changed, mended as mended, with_advice
+from rkhs.cli.options import advised, as_command as as_command, changed, mended as mended, with_advice, without_flag
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
-from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, listed, names_like, titles_of as titles_of_data
+from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, listed, names_like
 from rkhs.data.formats import has_columns, is_table
 from rkhs.data.known_columns import (
     alike_spellings as alike_spellings,
@@ -45,7 +45,7 @@ from rkhs.data.text import MIXED, Doubtful, FewWords, Mendable, MixedCells, Note
 
 _QUANTITY = re.compile(r"(?i)(?:^|[\W_])(?:type|test|assay|unit|parameter|property|endpoint|analyte|variable)s?$")
 _ROWS_OF_A_KIND, _OTHER_SIZE = 10, 10.0  # of one quantity of several in a column; ratio of what nine in ten are below
-MOST_NAMED = 10  # rows in a line
+MOST_NAMED, MOST_ZEROS = 10, 0.05  # rows in a line; share of amounts without a logarithm that are left out
 _KINDS_WITH_CLASSES = ("series", "graphs")
 
 
@@ -216,14 +216,19 @@ def target_name(args: argparse.Namespace, name: object) -> str:
 
 
 def logarithm(args: argparse.Namespace) -> str:
-    """The command that predicts the logarithm of positive numbers."""
-    return f"predict its logarithm, by:{as_command(with_advice(args, {'log10': True}))}"
+    """The command that predicts the logarithm of positive numbers, and keeps the largest of them."""
+    words = without_flag(with_advice(args, {"log10": True}), "--trim")
+    return f"predict its logarithm, by:{as_command([word for word in words if word != '--robust'])}"
 
 
 def _logarithms(args: argparse.Namespace, values: np.ndarray) -> np.ndarray:
     """Numbers to predict, or with ``--log10`` their logarithms to base ten."""
     if not getattr(args, "log10", False):
         return values
+    if values.dtype != object and 0.0 < (values == 0.0).mean() <= MOST_ZEROS:
+        what = f"{(values == 0.0).sum()} cells of 0 have no logarithm: it is predicted as if they were empty"
+        warn(Note(f"{args.input}: {what}"))
+        values = np.where(values == 0.0, np.nan, values)
     if values.dtype == object or (values <= 0.0).any():
         got = "texts" if values.dtype == object else f"{np.nanmin(values):g}"
         raise InputError(f"--log10 takes columns of positive numbers; got {got}; leave it out, or correct these cells")
@@ -244,16 +249,21 @@ def _column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarr
         if name != only:
             raise InputError(f"{flag}: {args.input} has one column next to its items, {only}; got {name}; write {only}")
         return classes.astype(kind)
-    flags = ["--" + name for name in ("gram", "transpose", "window") if getattr(args, name)]
-    if flags or not has_columns(args.input):
-        what = "a Gram matrix" if args.gram else flags[0] if flags else repr(args.input)
-        raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
+    _refuse_no_table(args, flag)
     try:
         return read_column(args.input, name, argument="target", index_column=args.index_column, **reading_options(args))
     except FewWords as error:
         raise with_words_as_gaps(args, without_columns(args, name), error) from error
     except InputError as error:
         raise _of_columns(args, error, flag) from error
+
+
+def _refuse_no_table(args: argparse.Namespace, flag: str) -> None:
+    """Refuse a column of an input that is no table as it is read."""
+    flags = ["--" + name for name in ("gram", "transpose", "window") if getattr(args, name)]
+    if flags or not has_columns(args.input):
+        what = "a Gram matrix" if args.gram else flags[0] if flags else repr(args.input)
+        raise InputError(f"{flag} names a column of a table, such as .csv, .xlsx or .parquet; got {what}; leave it out")
 
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
@@ -323,20 +333,21 @@ def column_as_texts(args: argparse.Namespace, name: str) -> list[str] | None:
     return ["" if cell is None else str(cell) for cell in values]
 
 
-def identifiers(args: argparse.Namespace, data: Dataset) -> list[str]:
-    """Title and cell of each row in the first column of names that all differ; empty where rows are named by one."""
+def identifiers(args: argparse.Namespace, data: Dataset, *, repeats: bool = False) -> tuple[str, list[str]]:
+    """Title and cells of the column of names with most different ones, all unless ``repeats``; empty without one."""
     other = data.row_names is not None or any((args.gram, args.transpose, args.window, args.header == "no"))
     titles = [] if other or not is_table(args.input) else titles_of(changed(args, labels=None), args.input)
-    found = (_all_different(args, title, data) for title in filter(is_id_name, filter(None, titles)))
-    return next(filter(None, found), [""] * data.n_samples)
+    found = [(title, _full_column(args, title, data)) for title in filter(is_id_name, filter(None, titles))]
+    best = max(found, key=lambda pair: len({*pair[1]}), default=("", []))
+    return best if len({*best[1]}) > (1 if repeats else data.n_samples - 1) else ("", [""] * data.n_samples)
 
 
-def _all_different(args: argparse.Namespace, title: str, data: Dataset) -> list[str]:
-    """Title and cell of each row in a column; nothing where two are alike or one is empty."""
+def _full_column(args: argparse.Namespace, title: str, data: Dataset) -> list[str]:
+    """Cells of a column; nothing where one is empty."""
     with suppress(InputError), quiet():  # no column of the model
         column = read_column_of(changed(args, labels=None), title, "--groups").tolist()
         cells = [str(column[row - 1] or "").removesuffix(".0") for row in data.row_numbers]
-        return [f"{title} {cell}" for cell in cells] if len({*cells, ""}) > len(cells) else []
+        return cells if "" not in cells else []
     return []
 
 
@@ -443,15 +454,3 @@ def refuse_amounts(name: str | int, classes: list[str]) -> None:
             f"{quote(classes[-1])}, which look like amounts: write them as numbers with one unit, or none, "
             "or name a column of classes"
         )
-
-
-def rare_texts_hint(args: argparse.Namespace, data: Dataset, known: np.ndarray) -> str:
-    """Name columns most of whose texts stand in one row of those with a class, and print the command without them."""
-    cells = zip(titles_of_data(data), data.X[known].T.tolist(), strict=True) if data.kind == "table" else ()
-    texts = {name: [*filter(lambda cell: isinstance(cell, str), some)] for name, some in cells}
-    rare = [name for name, some in texts.items() if 0 < len(some) < 2 * len(set(some))]
-    if not rare or len(rare) == len(texts) or args.columns is not None:
-        return ""
-    counts = listed([f"{quote(name)} has {len(set(texts[name]))} texts in {len(texts[name])} rows" for name in rare])
-    command = as_command(mended(args, {"drop_columns": rare}).words)
-    return f"; texts hardly repeat in the rows with a class, {counts}: this command leaves them out:{command}\n"

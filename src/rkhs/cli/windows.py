@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.checks import check_count
-from rkhs._core.dates import day_numbers
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.corrections import quiet
 from rkhs.data.columns import as_numbers, column_remarks
 from rkhs.data.dataset import Dataset, is_table, listed, titles_of
 from rkhs.data.known_columns import times_of_rows
 from rkhs.data.text import Mendable, Note
-from rkhs.data.written_dates import written_dates
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
 _RUN, _RARE = 4, 0.05  # equal values in a row that are noted at least; share of windows that may have as many
@@ -32,7 +30,7 @@ def windows(
     """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
-    names, X = _columns_cut(with_clock(data), read)
+    names, X = _columns_cut(data, read)
     _note_columns(data, names, X, read)
     X, numbers, times = _with_gaps(X, data, options, math.gcd(length, step))
     if len(X) < length + step:
@@ -53,7 +51,6 @@ def windows(
     _note_filled(data, lacking, known)
     if rest := len(X) - int(starts[-1]) - length:
         warn(Note(f"{data.source}: rows at the end that make no whole window: {rest}"))
-    _note_runs(data, names, cut[known].reshape(known.sum(), len(names), -1), labels[known], read)
     titles = tuple(f"{name}+{t}" for name in names for t in range(length))
     return replace(
         data,
@@ -67,21 +64,6 @@ def windows(
         dates=(),
         row_title=None,
     )
-
-
-def _note_runs(data: Dataset, names: Sequence[str], cut: np.ndarray, labels: np.ndarray, read: Any) -> None:
-    """Note windows (w, d, t) in which a column has one value far longer than in nearly all others, as a fault does."""
-    run, runs = np.ones((2, *cut.shape[:2]), int)
-    for t in range(1, cut.shape[2]):
-        run = np.where(cut[:, :, t] == cut[:, :, t - 1], run + 1, 1)
-        runs = np.maximum(runs, run)
-    usual = np.quantile(runs, 1.0 - _RARE, axis=0, method="lower")
-    for j, name in enumerate(names if read is None else ()):
-        places = np.flatnonzero(runs[:, j] >= max(_RUN, 3 * usual[j]))
-        if places.size:
-            found = [f"{labels[i]} ({runs[i, j]} times)" for i in places]
-            what = f"{quote(name)} has one value many times in a row, in other windows at most {usual[j]} times"
-            warn(Note(f"{data.source}: {what}: {listed(found)}: a fault, or nothing to measure?"))
 
 
 def with_spreads(windows: Dataset, known: Dataset | None) -> Dataset:
@@ -110,17 +92,6 @@ def _by_columns(windows: Dataset) -> np.ndarray:
     """Windows (w, d, t) of d columns of a file."""
     count = sum(name.endswith("+0") for name in windows.column_names or ())
     return windows.X.reshape(windows.n_samples, count, -1)
-
-
-def with_clock(data: Dataset) -> Dataset:
-    """A table of numbers whose days written as 20240131, and hours next to these, are dates; others as they are."""
-    if data.kind not in ("vectors", "table") or not is_table(data.source):
-        return data
-    X, titles = data.X.copy(), titles_of(data)
-    found = written_dates(list((as_numbers(X) if X.dtype == object else X).T))
-    for j, texts in found.items():
-        X[:, j] = day_numbers(texts.tolist())
-    return replace(data, X=X, dates=(*data.dates, *(titles[j] for j in found)))
 
 
 def _note_columns(data: Dataset, names: Sequence[str], X: np.ndarray, read: Any) -> None:

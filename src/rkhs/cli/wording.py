@@ -6,12 +6,10 @@ import argparse
 import re
 import shlex
 import sys
-from collections import Counter
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from rkhs._core.errors import InputError, quote
+from rkhs._core.errors import quote
 from rkhs.cli.options import (
     DROP,
     ENGINE,
@@ -24,7 +22,6 @@ from rkhs.cli.options import (
     with_advice,
 )
 
-_MOST_WORDS, _ALIKE = 8, 3  # words for gaps, and kinds of them, that a message names
 _SHARED = re.findall(r"^--([\w-]+) (?:{(\S+)}|(\S+))", KERNEL + DROP + ENGINE + MODEL + INPUT, re.MULTILINE)
 FLAGS = {
     **{name.replace("-", "_"): (f"--{name}", choices.replace(",", "|") or shape) for name, choices, shape in _SHARED},
@@ -147,21 +144,12 @@ def _one_line(text: str) -> str:
     return words
 
 
-def _in_common(words: Sequence[str]) -> str:
-    """How many words are alike but for their numbers, with an example of each kind."""
-    kinds = Counter(re.sub(r"\d+(?:[.,]\d+)*", "0", word) for word in words)
-    first = {kind: next(word for word in words if re.sub(r"\d+(?:[.,]\d+)*", "0", word) == kind) for kind in kinds}
-    return ", ".join(f"{count} like {first[kind]!r}" for kind, count in kinds.most_common(_ALIKE))
-
-
 def with_command(message: Exception, args: argparse.Namespace) -> str:
     """The message of an error, and one command that does what it, or its cause, and earlier warnings advise."""
     found: Any = next((one for one in (message, message.__cause__) if hasattr(one, "options")), None)
     does = [found.does] if (options := taken(found, args)) else []
     if args.advice:
         does.append(f"does what the {'warning above advises' if len(args.advice) == 1 else 'warnings above advise'}")
-    if len(words := options.get("missing") or []) > _MOST_WORDS:
-        message = InputError(f"{message}; --missing names {len(words)} cells that become gaps: {_in_common(words)}")
     commands = _commands(args, [options, *filter(None, [getattr(found, "otherwise", None)])])
     does += _unnamed(args, " ".join([str(message), *does]), options, known=does[:1] not in ([], ["reads it"]))
     return f"{message}; this command {', and '.join(does)}:{commands}" if does and commands else str(message)
@@ -182,12 +170,8 @@ def _unnamed(args: argparse.Namespace, text: str, options: dict[str, Any], *, kn
         cells = [str(cell) for cell in (value if isinstance(value, list) else [value])]
         flag = f"--{name.replace('_', '-')}"
         if known or flag in text:
-            cells = [cell for cell in cells if isinstance(value, list) and not _stands_in(text, cell)]
+            new = (cell for cell in cells if re.search(rf"(?<!\w){re.escape(cell)}(?!\w)", text) is None)
+            cells = [*new] if isinstance(value, list) else []
         if cells:
             found.append(_DOES.get(name, f"reads it by {flag} {{}}").format(listed([*map(quote, cells)], 3)))
     return found
-
-
-def _stands_in(text: str, word: str) -> bool:
-    """Whether a word, or several, stand in a text, and not as a part of another word."""
-    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress, islice
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +19,10 @@ import numpy as np
 from rkhs._core.dates import are_dates, day_numbers
 from rkhs._core.errors import InputError
 from rkhs.data import dataset
-from rkhs.data.written_dates import are_written
 
 COUNTS = (
-    "the numbers are counts: write log2(1 + x) of each sample divided by its sum, times 1e6, in their place (tutorial "
-    '"Expression data")'
+    "The numbers are counts: write log2(1 + x) of each sample divided by its sum, times 1e6, in their place (tutorial "
+    '"Expression data").'
 )
 TENFOLD = 10.0
 """Spreads that differ by more are of columns in different units, or may be."""
@@ -223,7 +222,7 @@ def column_remarks(
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
     remarks = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
     remarks += _of_empty([column for column in columns if column.is_sparse])
-    remarks += [*_classes(columns), *_far_out(columns, X, names, rows), *_long_format(X, titles)]
+    remarks += [*_classes(columns), *([] if are_counts(X, names) else _stand_ins(columns, rows))]
     return [*remarks, *_constants(columns), *_copies(X, titles)]
 
 
@@ -259,7 +258,6 @@ def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     known = [j for j, column in enumerate(columns) if column.kind == "identifier"]
     remarks = [Remark(f"{names[j]} looks like an identifier: hardly a value repeats.", (names[j],)) for j in known]
     remarks += list(_classes([column for column in columns if _CLASS_NAME.search(column.title)]))
-    remarks += _counts(X, names)
     shares = X.var(0) / max(float(X.var(0).sum()), 1e-300)
     widest = int(shares.argmax())
     if len(shares) >= 13 and shares[widest] > 0.5 and widest not in known:
@@ -293,11 +291,6 @@ def repeats_items(kind: str, X: np.ndarray | None) -> bool:
     return max(len(np.unique(column)) for column in numbers.T) >= max(_MEASURED, _MEASURED_SHARE * len(X))
 
 
-def _counts(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
-    """What is said of a wide table of counts."""
-    return [Remark(COUNTS)] * are_counts(X, names)
-
-
 def are_counts(X: np.ndarray, names: Sequence[str]) -> bool:
     """Whether a wide table holds counts, as of reads of genes, and no pixels."""
     n, d = X.shape
@@ -309,15 +302,10 @@ def are_counts(X: np.ndarray, names: Sequence[str]) -> bool:
     return bool((known >= 0.0).all() and largest > _COUNT and not saturated and (known == np.round(known)).all())
 
 
-def _far_out(columns: list[Column], X: np.ndarray, names: Sequence[str], rows: Sequence[str]) -> list[Remark]:
-    """What is said of counts, or else of numbers far from all others."""
-    return _counts(X, names) or list(_stand_ins(columns, rows))
-
-
 def _stand_ins(columns: list[Column], rows: Sequence[str]) -> Iterator[Remark]:
     """Numbers of nines that are far from all others, as -999 for an empty cell; and a single value far from others."""
     stand_ins: dict[tuple[float, str], list[str]] = {}
-    alone: list[Remark] = []
+    alone: list[Lone] = []
     for column in columns:
         if column.is_text or column.kind in ("identifier", "date", "days") or len(column.known) < _FEW:
             continue
@@ -337,28 +325,46 @@ def _stand_ins(columns: list[Column], rows: Sequence[str]) -> Iterator[Remark]:
         yield Remark(f"{text} it as the file does, --missing={value:g}: the model reads it as a number.")
 
 
-def lone_values(title: str, known: np.ndarray, rows: Sequence[str] | np.ndarray = ()) -> Iterator[Remark]:
+class Lone(NamedTuple):
+    """A single value far from all others of a column, perhaps with its row."""
+
+    title: str
+    value: str
+    row: str
+
+    @property
+    def place(self) -> str:
+        """The value and its row."""
+        return f"{self.value} in {self.row}" if self.row else self.value
+
+    @property
+    def text(self) -> str:
+        """A sentence on the value."""
+        return f"{self.title} holds one value far from all others, {self.place}: is it a mistake of typing?"
+
+
+def lone_values(title: str, known: np.ndarray, rows: Sequence[str] | np.ndarray = ()) -> Iterator[Lone]:
     """A single value far from all others, or far in the logarithm where all are positive."""
     logs = np.log(known) if (known > 0.0).all() else known
     for end in (known.min(), known.max()) if len(known) >= _FEW else ():
         if (known == end).sum() == 1 and any(_is_alone(values, known != end) for values in (known, logs)):
-            row = rows[int(np.argmax(known == end))] if len(rows) else ""
-            where = f" in {row}" if row else ""
-            yield Remark(f"{title} holds one value far from all others, {end:,.7g}{where}: is it a mistake of typing?")
+            yield Lone(title, f"{end:,.7g}", rows[int(np.argmax(known == end))] if len(rows) else "")
 
 
-def _lone(remarks: list[Remark]) -> Iterator[Remark]:
+def _lone(found: list[Lone]) -> Iterator[Remark]:
     """One sentence of a row with values far from all others in several columns, and a few of the other values."""
-    parts = [remark.text.partition(": is it")[0].split(" holds one value far from all others, ") for remark in remarks]
-    of = [value.partition(" in ")[2] for _, value in parts]
-    counts = Counter(filter(None, of))
-    whole = [row for row, count in counts.items() if count > _NAMED]
-    for row in whole:
-        columns = listed([title for title, _ in compress(parts, map(row.__eq__, of))])
-        yield Remark(f"{row} holds values far from all others in {counts[row]} columns ({columns}): is the row wrong?")
-    single = [row not in whole for row in of]
-    yield from islice(compress(remarks, single), _NAMED)
-    if rest := [f"{title} ({value})" for title, value in islice(compress(parts, single), _NAMED, None)]:
+    of_rows: dict[str, list[Lone]] = {}
+    for one in found:
+        of_rows.setdefault(one.row or one.title, []).append(one)
+    single: list[Lone] = []
+    for row, some in of_rows.items():
+        if len(some) <= _NAMED:
+            single += some
+            continue
+        titles = listed([one.title for one in some])
+        yield Remark(f"{row} holds values far from all others in {len(some)} columns ({titles}): is the row wrong?")
+    yield from (Remark(one.text) for one in single[:_NAMED])
+    if rest := [f"{one.title} ({one.place})" for one in single[_NAMED:]]:
         yield Remark(f"{len(rest)} more values stand far from all others of their columns: {listed(rest)}.")
 
 
@@ -377,19 +383,6 @@ def _place_of_stand_in(value: float, others: np.ndarray) -> str:
     if np.abs(others - value).min() > 0.5 * np.ptp(others):
         return "far from all other values"
     return "the only value below zero" if value < 0.0 <= others.min() else ""
-
-
-def _long_format(X: np.ndarray, titles: np.ndarray) -> Iterator[Remark]:
-    """A column that counts up again and again, as times do where each row is one time of a series."""
-    for j, values in enumerate(X.T):
-        starts = np.flatnonzero(values == values[0]) if len(X) >= 3 * _FEW else values[:0]
-        length = len(X) // max(len(starts), 1)
-        if len(starts) >= 3 and length >= 5 and len(X) == length * len(starts):
-            blocks = values.reshape(-1, length)
-            if (blocks == blocks[0]).all() and (np.diff(blocks[0]) > 0.0).all():
-                text = f"{titles[j]} counts up {len(blocks)} times, as times of series do. A row of the file is an item"
-                yield Remark(f"{text} of the model: write an array for each series to a .npz file, for --kind series.")
-                return
 
 
 def as_numbers(cells: np.ndarray) -> np.ndarray:
@@ -467,9 +460,16 @@ def _is_date(values: np.ndarray) -> bool:
     """Whether whole numbers are days written as 20240131, or seconds or milliseconds since 1970, after 1990."""
     if len(values) < _FEW or (values != np.round(values)).any() or len(np.unique(values)) < 3:
         return False
-    return are_written(values) or any(
+    return _are_written(values) or any(
         bool(((values > 631e6 * unit) & (values < 2.2e9 * unit)).all()) for unit in (1.0, 1e3)
     )
+
+
+def _are_written(values: np.ndarray) -> bool:
+    """Whether whole numbers are days written as 20240131."""
+    days, months = values % 100, values // 100 % 100
+    written = (values >= 19000101) & (values <= 21001231) & (months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)
+    return bool(written.all())
 
 
 def _classes(columns: list[Column]) -> Iterator[Remark]:
@@ -504,7 +504,8 @@ def _copies(X: np.ndarray, titles: np.ndarray) -> Iterator[Remark]:
     varies = whole[np.ptp(X[:, whole], axis=0) > 0.0] if len(X) >= _FEW else whole[:0]
     if not 2 <= len(varies) <= _COMPARED:
         return
-    alike = np.triu(np.abs(_correlations(X[:_LOOKED_AT, varies])) > _ALIKE, 1)
+    with np.errstate(invalid="ignore"):  # columns that vary in later rows alone
+        alike = np.triu(np.abs(np.corrcoef(X[:_LOOKED_AT, varies].T)) > _ALIKE, 1)
     pairs = [(int(varies[j]), int(varies[alike[:, j].argmax()])) for j in np.flatnonzero(alike.any(0))]
     copies = [pair for pair in pairs if _is_copy(*X[:, pair].T)]
     for copy, first in copies[:_FEW]:
@@ -526,13 +527,6 @@ def _rounding(values: np.ndarray) -> float:
     """Half of the last decimal place of numbers with at most four; zero for others."""
     steps = (10.0**-k for k in range(5))
     return next((0.51 * step for step in steps if np.allclose(values / step, np.round(values / step), 0, 1e-6)), 0.0)
-
-
-def _correlations(X: np.ndarray) -> np.ndarray:
-    Z = X - X.mean(0)
-    norms = np.sqrt((Z * Z).sum(0))
-    Z /= np.where(norms > 0.0, norms, 1.0)
-    return np.asarray(Z.T @ Z)
 
 
 def samples_remark(X: np.ndarray, rows: Sequence[str] | None, names: Sequence[str] | None) -> str:

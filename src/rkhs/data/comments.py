@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import filterfalse, islice
-from operator import itemgetter
 from typing import Any, TextIO
 
 from rkhs.data.text import is_gap, number_in
@@ -52,15 +50,6 @@ def foot_lines(lines: list[str]) -> list[str]:
     return []
 
 
-def log_below(lines: list[str]) -> list[str]:
-    """Lines below a blank one under a table, where each has at most half of the marks of its rows; else none."""
-    counts = [max(map(line.count, ",;\t|")) for line in lines]
-    usual, _ = max(Counter(filter(lambda count: count > 1, counts)).items(), key=itemgetter(1), default=(0, 0))
-    last = max((i for i, count in enumerate(counts) if 2 * count > usual > 0), default=0)
-    blank = counts[last] == usual and not "".join(lines[last + 1 : last + 2]).strip()
-    return [*filter(None, map(str.strip, lines[last + 1 :]))] if last and blank else []
-
-
 def holds_number(cell: str) -> bool:
     """Whether a cell holds a number."""
     return bool(cell) and number_in(cell) is not None
@@ -94,7 +83,7 @@ def _of_numbers(rows: list[list[str]]) -> bool:
     return any(rows) and all(is_gap(cell) or holds_number(cell) for row in rows for cell in row)
 
 
-def uncommented(lines: TextIO, marks: Iterable[str | None], is_comment: Callable[[str], bool]) -> Any:
+def uncommented(lines: TextIO, marks: Iterable[str | bool | None], is_comment: Callable[[str], bool]) -> Any:
     """A file without its lines of comments, where these or others have a mark, as pandas reads it."""
     return _Uncommented(filterfalse(is_comment, lines)) if any(marks) else lines
 

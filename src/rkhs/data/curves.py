@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import compress, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -199,17 +198,14 @@ def on_one_axis(data: Dataset) -> Dataset | None:
     pairs, names = _pairs_of_columns(data), data.column_names or ()
     if not len(pairs):
         return None
-    titles, items, units = zip(*map(_parts_of_pair, names[::2], names[1::2]), strict=True)
+    titles, items = zip(*map(_parts_of_pair, names[::2], names[1::2]), strict=True)
     at, values, moved = _on_first([*pairs])
     if moved and (len({*titles}) > 1 or 2 * len(at) < data.n_samples):
         return None
     notes = ["the first of each pair of columns is an axis, which names the rows of the file", *moved]
-    kept, unit = _in_usual_unit(units)
-    if not kept.all():
-        notes.append(f"left out, as they are not in {unit}: {listed([*compress(items, ~kept)])}")
-    found = replace(data, X=values[kept].T.copy(), kind="vectors", guessed=(*data.guessed, *notes))
-    rows, columns = tuple(map("{:.10g}".format, at)), tuple(compress(items, kept.tolist()))
-    return replace(found, row_names=rows, column_names=columns, skipped=(), blank=(), places=())
+    found = replace(data, X=values.T.copy(), kind="vectors", guessed=(*data.guessed, *notes))
+    rows = tuple(map("{:.10g}".format, at))
+    return replace(found, row_names=rows, column_names=items, skipped=(), blank=(), places=())
 
 
 def _pairs_of_columns(data: Dataset) -> np.ndarray:
@@ -253,17 +249,11 @@ def _read_curve_folder(folder: Path, options: dict[str, Any]) -> Dataset:
     return Dataset(values[:, order], "curves", names, None, str(folder), times=at[order], guessed=tuple(notes))
 
 
-def _in_usual_unit(units: Sequence[str]) -> tuple[np.ndarray, str]:
-    """Which items have the unit of most, and this unit; all where it is that of a half of them at most."""
-    unit, count = Counter(units).most_common(1)[0]
-    return np.array([one == unit for one in units]) | (2 * count <= len(units)), unit
-
-
-def _parts_of_pair(axis: str, item: str) -> tuple[str, str, str]:
-    """The title of an axis, an item and its unit, by two names of columns that begin with that of the item, or not."""
+def _parts_of_pair(axis: str, item: str) -> tuple[str, str]:
+    """The title of an axis, and an item, by two names of columns that begin with that of the item, or not."""
     words, others = (re.sub(r"\.\d+$", "", name).split(" ") for name in (axis, item))
     k = next((i for i, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), min(len(words), len(others)))
-    return " ".join(words[k:]), " ".join(others[:k]) if k else item, " ".join(others[k:]) if k else ""
+    return " ".join(words[k:]), " ".join(others[:k]) if k else item
 
 
 def as_curves(data: Dataset) -> Dataset:

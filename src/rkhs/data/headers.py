@@ -197,20 +197,20 @@ def split_header(
     asked: bool | None,
     guessed: list[str],
     *,
-    records: bool,
+    found: bool,
     several: bool,
 ) -> tuple[tuple[str, ...] | None, list[Row]]:
     """Names of the columns, None without them, and the rows below; `over` is the last line of comments.
 
-    Where several rows hold names, another one may hold that of the first column alone.
+    The first row is `found` to hold names. Where several rows do, another one may hold that of the first column alone.
     """
-    (first, *body), header, width = rows, asked, Counter(map(len, filter(None, rows))).most_common(1)[0][0]
-    behind = None if header is False else _names_in_comment(over, first, width)
+    (first, *body), header, width = rows, found or asked, Counter(map(len, filter(None, rows))).most_common(1)[0][0]
+    behind = None if asked is False else _names_in_comment(over, first, width)
     if behind is not None:
         guessed.append("the last line that begins with # names the columns")
         return tuple(behind), _without_units(rows, guessed)
     if header is None:
-        header = _is_names(path, first, body, records=records)
+        header = _is_names(path, first, body)
     if not header:
         return None, rows
     names = tuple(unescape_formula(cell.strip()) for cell in first)
@@ -283,7 +283,7 @@ def _without_units(body: list[Row], guessed: list[str]) -> list[Row]:
     return body[body.index(under[-1]) + 1 :] if under else body
 
 
-def _is_names(path: Path, cells: Row, body: Sequence[Row], *, records: bool) -> bool:
+def _is_names(path: Path, cells: Row, body: Sequence[Row]) -> bool:
     """Whether the first row holds names of columns."""
     form, values = kinds_of(cells), list(map(number_in, cells))
     if re.fullmatch(f"{TEXT}|[{TEXT}{BLANK}]+{TEXT}{BLANK}*", form):  # a text alone, or one beyond the first cell
@@ -293,7 +293,7 @@ def _is_names(path: Path, cells: Row, body: Sequence[Row], *, records: bool) -> 
     grid = is_grid(values[unnamed:])
     if grid and (unnamed or short):
         return True
-    if records or not any((TEXT in form, unnamed, grid)):
+    if not any((TEXT in form, unnamed, grid)):
         return False
     raise InputError(
         f"{path}: expected a first row that is clearly names or clearly data; got "

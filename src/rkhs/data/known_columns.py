@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, filterfalse, product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,21 +31,20 @@ from rkhs.data.table_reader import (
 )
 from rkhs.data.tables import Columns
 from rkhs.data.text import (
+    MISSING,
     WEAK,
     Measurements,
     Mendable,
+    Note,
     are_smiles,
     grouped_error,
     holds_numbers,
-    is_gap,
     is_grouped_number,
     is_measurement,
     number_in,
 )
-from rkhs.data.written_dates import written_dates
 
 T = TypeVar("T")
-_BETWEEN_MARKS = r"(?<![^\W_])%s(?![^\W_])"
 _OFFSET = re.compile(r"(:\d\d(?:\.\d+)?)\s?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # from UTC, behind a time
 _OF_VALUES = re.compile(r"(?i)(?:^|[\s_.-])(?:relation|qualifier|operator|units?)$|[a-z](?-i:Units?)$")
 _BOUNDS = (">", "<", ">=", "<=", ">>", "<<")
@@ -64,12 +63,11 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     found = next(open_columns(file, settings))
     position = locate(column, found.names, found.width, argument)
     found.chosen([position], None, settings.index_column)
-    found.read_several([position])
     found.drop_units([position])
     _warn_of_neighbours(found, [position])
     found.warn_of_left_out([position], settings.missing)
     values = _values(found, position, file, settings)
-    texts = [cell for cell in values.tolist() if isinstance(cell, str)]
+    texts = _texts(values)
     found.refuse_few_words(position)
     if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
         found.refuse_texts([position])  # numbers with units are no classes
@@ -99,15 +97,14 @@ def _warn_of_texts(start: str, name: str, texts: Counter[str], rows: int) -> Non
 
 
 def _values(found: Columns, position: int, file: Path, options: Options) -> np.ndarray:
-    """Numbers, or classes, of which 'none' is one if it is half as frequent as the rarest; warns of other words."""
+    """Numbers, or classes, of which 'none' is one as in :func:`read_gap_words`; warns of other words."""
     values = column_values(found, position)
-    classes = Counter(cell for cell in values.tolist() if isinstance(cell, str))
-    if not classes:
+    if not _texts(values):
         return values
     spelled = _spelled(file, options, position)
     for word, count in _frequent_gaps(values, spelled, options).items():
         start = f"{found.source}: {column_label(found.names, position)}: {count} cells {quote(word)} are read"
-        kept = word == "none"  # None is what Python writes for a missing value
+        kept = word.lower() == "none"
         values[(spelled == word) & kept] = word
         how = f"a class; missing=[{word!r}] takes them as gaps" if kept else "gaps; write another word for a class"
         warn(f"{start} as {how}")
@@ -121,25 +118,54 @@ def _spelled(file: Path, options: Options, position: int) -> np.ndarray:
 
 def _frequent_gaps(values: np.ndarray, spelled: np.ndarray, options: Options) -> dict[str, int]:
     """Words for gaps that are half as frequent in a column as the rarest class, and how many cells each has."""
-    rarest = min(Counter(cell for cell in values.tolist() if isinstance(cell, str)).values())
+    rarest = min(Counter(_texts(values)).values())
     words = Counter(spelled[values == None].tolist())  # noqa: E711
     return {
         word: words[word] for word in sorted({*words} - {"", *(options.missing or ())}) if 2 * words[word] >= rarest
     }
 
 
-def warn_of_gap_words(found: Columns, X: np.ndarray, positions: Sequence[int], file: Path, options: Options) -> None:
-    """Warn of the columns of categories in which a word for gaps is as frequent as a category."""
-    named = []
-    for position, values in zip(positions, X.T, strict=True):
-        texts = [cell for cell in values.tolist() if isinstance(cell, str)]
-        if 0 < 2 * len(set(texts)) <= len(texts) < len(values) and len(set(texts)) <= _CATEGORIES:
-            words = _frequent_gaps(values, _spelled(file, options, position), options)
-            label = column_label(found.names, position)
-            named += [f"{count} cells {quote(word)} of {label}" for word, count in words.items()]
-    if named:
+def read_gap_words(found: Columns, X: np.ndarray, positions: Sequence[int], file: Path, options: Options) -> None:
+    """Read ``none`` as a category where it is one, as `read_mixed` says; warn of other words that may be one."""
+    gapped = {i: _texts(values) for i, values in enumerate(X.T) if None in values.tolist()}
+    if not any(map(_are_few, gapped.values())):
+        return
+    raw = next(open_columns(file, options, *((positions[i], "columns") for i in gapped)))
+    spelled = {i: np.char.strip(raw.texts(positions[i])) for i in gapped}
+    of_numbers = {*chain.from_iterable(spelled[i].tolist() for i in filterfalse(gapped.get, gapped))}
+    named: dict[str | None, list[str]] = defaultdict(list)
+    for i in filter(lambda i: _are_few(gapped[i]), gapped):
+        label = column_label(found.names, positions[i])
+        for word, count in _frequent_gaps(X[:, i], spelled[i], options).items():
+            kept = _as_category(word, of_numbers)
+            X[spelled[i] == word, i] = kept
+            named[kept].append(f"{count} cells {quote(word)} of {label}")
+    _report_gap_words(found.source, named, options.missing or ())
+
+
+def _report_gap_words(source: str, named: dict[str | None, list[str]], missing: Sequence[str]) -> None:
+    """Warn of columns in which words for gaps are gaps, by None, and note those in which they are categories."""
+    if gaps := named.pop(None, None):
         what = "write another word, such as 'without', where they are a category; a model takes None for a gap"
-        warn(f"{found.source}: read as gaps: {listed(named)}; {what}")
+        warn(f"{source}: read as gaps: {listed(gaps)}; {what}")
+    if named:
+        what = f"{listed([*chain(*named.values())])}; missing={[*named]} takes them as gaps"
+        warn(Note(f"{source}: read as a category: {what}", "does so", missing=[*missing, *named]))
+
+
+def _as_category(word: str, of_numbers: Collection[str]) -> str | None:
+    """A word for gaps that is a category, if numbers do not have it for a gap; None of another."""
+    return word if word.lower() == "none" and word not in of_numbers else None
+
+
+def _are_few(texts: list[str]) -> bool:
+    """Whether texts are a few that repeat, as those of categories are."""
+    return 0 < 2 * len({*texts}) <= len(texts) and len({*texts}) <= _CATEGORIES
+
+
+def _texts(cells: np.ndarray) -> list[str]:
+    """The cells of a column that are texts."""
+    return [cell for cell in cells.tolist() if isinstance(cell, str)]
 
 
 def labels_of(
@@ -197,28 +223,24 @@ def _by_name(
     """The names of the items, and cells of a column by the names of their rows; items without a row are reported."""
     keys = [*(found.texts(j) for j in range(found.width) if j != position), found.stored or ()]
     names, best = _most_alike(namings, keys, found.source)
-    wanted = set(names)
     values = dict(zip(best, cells.tolist(), strict=False))
-    lacking = [name for name in dict.fromkeys(names) if name not in values]
-    if len(lacking) == len(wanted) or len(values) < len(best):
-        what = f"names such as {_examples(namings)}, each once, in a column"
-        got = (
-            f"{quote(Counter(best).most_common(1)[0][0])} more than once"
-            if len(lacking) < len(wanted)
-            else f"none, but {listed(list(map(quote, best)), 1)}"
-        )
-        raise InputError(f"{found.source}: expected {what}; got {got}; write there the names of the rows of the input")
-    if lacking:
-        strange = [quote(name) for name in values if name not in wanted]
+    if not {*names} & {*values} or len(values) < len(best):
+        _refuse_names(found.source, namings, names, best)
+    if lacking := [name for name in dict.fromkeys(names) if name not in values]:
+        strange = [*map(quote, values.keys() - {*names})]
         rows = many(len(strange), "row there is", "rows there are")
-        more = f"; {rows} of no item, such as {strange[0]}" if strange else ""
+        more = f"; {rows} of no item, such as {min(strange)}" if strange else ""
         warn(f"{found.source}: {many(len(lacking), 'item has', 'items have')} no row there: {listed(lacking)}{more}")
     return names, values
 
 
-def _examples(namings: Sequence[Sequence[str]]) -> str:
-    """The first name of each kind that items have."""
-    return " or ".join(dict.fromkeys(quote(names[0]) for names in namings))
+def _refuse_names(source: str, namings: Sequence[Sequence[str]], names: Sequence[str], keys: Sequence[str]) -> None:
+    """Refuse a column of names that repeat, or that are none of the items."""
+    examples = " or ".join(dict.fromkeys(quote(some[0]) for some in namings))
+    repeated = f"{quote(Counter(keys).most_common(1)[0][0])} more than once"
+    got = repeated if {*names} & {*keys} else f"none, but {listed(list(map(quote, keys)), 1)}"
+    what = f"{source}: expected names such as {examples}, each once, in a column"
+    raise InputError(f"{what}; got {got}; write there the names of the rows of the input")
 
 
 def _without_ends(names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -246,21 +268,6 @@ def short_names(names: Sequence[str]) -> tuple[str, ...]:
     return next(fits, shorter[-1] if shorter else tuple(names))
 
 
-def _parts_of(names: Sequence[str], keys: Sequence[str]) -> tuple[str, ...]:
-    """The key that each name has between marks, as a file "20260301_S07_01.raw" has "S07"; empty if few have one."""
-    found = [_part_of(name, keys) for name in names]
-    counts = Counter(filter(None, found))
-    many = 2 * counts.total() > len(names) and max(counts.values()) == 1
-    return tuple(part or name for part, name in zip(found, names, strict=True)) if many else ()
-
-
-def _part_of(name: str, keys: Sequence[str]) -> str:
-    """The longest key that a name has between marks, if the others are parts of it; empty if there is none."""
-    found = [key for key in filter(name.__contains__, keys) if re.search(_BETWEEN_MARKS % re.escape(key), name)]
-    longest = max(found, key=len, default="")
-    return longest if len(longest) > 2 and all(map(longest.__contains__, found)) else ""
-
-
 def _shorter_names(namings: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Sequence[str]]:
     """Names without their common ends, with those that they come from."""
     return {short: names for names in namings for short in _without_ends(names)}
@@ -270,13 +277,9 @@ def _most_alike(
     namings: Sequence[Sequence[str]], keys: Sequence[Sequence[str]], source: str
 ) -> tuple[Sequence[str], Sequence[str]]:
     """The names of the items, perhaps shortened, and the column of keys that have most in common."""
-    shorter = _shorter_names(filter(None, (*namings, *keys)))
+    shorter = _shorter_names(some for some in (*namings, *keys) if some and number_in(some[0]) is None)
     items, known = ([*some, *(short for short, names in shorter.items() if names in some)] for some in (namings, keys))
     names, best = max(product(items, known), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
-    if not {*names} & {*best} - {""}:
-        parts = ((some, best, part) for some, best in product(namings, keys) if (part := _parts_of(some, best)))
-        some, best, names = next(parts, (names, best, names))
-        shorter[tuple(names)] = some
     for one in (one for one, given in ((names, namings), (best, keys)) if one not in given):
         long, short = next(pair for pair in zip(shorter[tuple(one)], one, strict=True) if pair[0] != pair[1])
         warn(f"{source}: names of rows such as {quote(long)} are matched as {quote(short)}")
@@ -290,7 +293,6 @@ def reading_advice(path: str | os.PathLike[str], options: dict[str, Any], *more:
     if is_table(file) and settings.smiles_column is None:
         found = next(open_columns(file, settings))
         positions, _ = found.chosen(settings.columns, settings.drop_columns, settings.index_column)
-        found.read_several(positions)
         several += filter(None, map(found.measured, positions))
     words = [*(settings.missing or ()), *(text for one in several for text in one.others)]
     marks = {name: mark for one in reversed(several) for name, mark in one.marks.items()}
@@ -304,7 +306,7 @@ def times_of_rows(
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     days = {}
-    for j, cells in (dict(enumerate(found.cells)) | written_dates(found.cells)).items():
+    for j, cells in enumerate(found.cells):
         if cells.dtype == object:
             found.cells[j] = np.array(
                 [cell and _OFFSET.sub(r"\1", interval_start(cell)) for cell in cells.tolist()], object
@@ -363,7 +365,6 @@ def read_numbers(path: str | os.PathLike[str], *, names_first: bool = False, **o
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     read = range(found.width) if settings.columns is None else found.chosen(settings.columns, None, None)[0]
-    found.read_several(read)
     found.drop_units(read)
     for wanted in settings.columns or ():
         found.refuse_few_words(locate(wanted, found.names, found.width, "columns"))
@@ -385,23 +386,30 @@ def column_values(
         known = cells.astype(object)
         known[np.isnan(cells)] = None
         return known
-    if kind in ("text", "date"):
-        cells = np.array([None if is_gap(cell) or cell in missing else cell for cell in cells.tolist()], dtype=object)
-        return cells if kind == "text" else _known_days(found, position, cells)
+    if kind in ("text", "text or none", "date"):
+        gaps = MISSING - {"none"} if kind == "text or none" else MISSING
+        words = [None if (cell or "").strip().lower() in gaps or cell in missing else cell for cell in cells.tolist()]
+        cells = np.array(words, dtype=object)
+        return _known_days(found, position, cells) if kind == "date" else cells
     if (days := found.days(position)) is not None:
         return days
     if stray == "gap" and found.mostly_numbers(position):
         return found.without_strays(position)
-    odd = found.odd_cells(position)
     if kind == "number":
-        raise _of_another_kind(found, position, kind, odd)
-    texts, where = cells[odd].tolist(), f"{found.source}: {column_label(found.names, position)}"
+        raise _of_another_kind(found, position, kind, found.odd_cells(position))
+    _check_texts(found, position)
+    return cells
+
+
+def _check_texts(found: Columns, position: int) -> None:
+    """Refuse texts that are numbers in another notation, and warn of those that differ in case or spaces alone."""
     if found.mostly_numbers(position):
         found.refuse_texts([position])
+    where = f"{found.source}: {column_label(found.names, position)}"
+    texts = found.cells[position][found.odd_cells(position)].tolist()
     _refuse_hidden_numbers(where, texts, found)
     for text in alike_spellings(where, texts):
         warn(text)
-    return cells
 
 
 def alike_spellings(where: str, texts: list[str]) -> Iterator[str]:

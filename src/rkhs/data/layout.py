@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import chain, filterfalse, islice, takewhile
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 from rkhs._core.errors import InputError, quote
 from rkhs.data import formats
-from rkhs.data.comments import foot_lines, is_rule, log_below, mark_of, rows_among, table_lines, without_comments
+from rkhs.data.comments import foot_lines, is_rule, mark_of, rows_among, table_lines, without_comments
 from rkhs.data.dataset import column_label, listed, refuse_empty
 from rkhs.data.encodings import encoding_of, other_encoding
 from rkhs.data.formats import extension_of
@@ -31,12 +31,10 @@ from rkhs.data.headers import (
     find_names,
     full_names,
     kinds_of,
-    rises,
     split_header,
     widths,
 )
 from rkhs.data.points import decimal_mark, may_have_commas, month_columns, pointed_lines, points_in_doubt
-from rkhs.data.records import is_record, refuse_records
 from rkhs.data.text import WEAK, Mendable, is_gap, is_grouped_number, is_id_name, number_in
 
 _SAMPLE_ROWS = 200  # rows that the format is detected from
@@ -55,7 +53,6 @@ LAYOUT = (
     "skip_rows",
     "missing",
     "key",
-    "records",
 )
 """Options of `read_table` for the format of a text table; None: detected from the file."""
 
@@ -80,9 +77,8 @@ class Layout:
     guessed: tuple[str, ...] = ()  # what was detected, in sentences
     sheet: str | None = None  # of a workbook; None: the first
     points: bool = False  # those of numbers may separate thousands
-    records: str | None = None  # the first cell of the rows that are read; None: all are
     foot: frozenset[str] = frozenset()  # lines below the table
-    printed: frozenset[str] = frozenset()  # lines of a list on pages: rules, and names that stand again
+    ruled: bool = False  # lines of dashes stand between rows
 
     @contextmanager
     def lines(self) -> Iterator[TextIO]:
@@ -115,12 +111,12 @@ class Layout:
             ) from error
 
     def is_comment(self, line: str) -> bool:
-        """Whether a line begins with the mark of comments, and not with an error of Excel, or is no row."""
-        if (self.foot or self.printed) and line.strip() in self.foot | self.printed:
+        """Whether a line is no row, or begins with the mark of comments, and not with an error of Excel."""
+        if (self.ruled and is_rule(line)) or (self.foot and line.strip() in self.foot):
             return True
-        if self.comment is None or not line.lstrip(' "').startswith(self.comment):
-            return not is_record(line, self.records)
-        return not is_gap(line.lstrip(' "').partition(self.delimiter)[0])
+        start = line.lstrip(' "')
+        marked = self.comment is not None and start.startswith(self.comment)
+        return marked and not is_gap(start.partition(self.delimiter)[0])
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """Line and cells of each row below the names, blank lines too."""
@@ -149,7 +145,6 @@ class Layout:
         empty = pending = number = 0
         for line, cells in self.rows():
             if cells and len(cells) != self.width:
-                _refuse_rows_above(self)
                 got = (
                     f"{self.path}: expected {self.width} cells in every row, as in the first one; got {len(cells)} in "
                     f"row {number + 1} (line {line}); correct that row, or pass"
@@ -196,14 +191,6 @@ def _known_layout(path: Path, _: tuple[int, int], asked: tuple[tuple[str, Any], 
     return layout
 
 
-def _in_front_of_axis(names: Sequence[str], guessed: list[str]) -> set[int]:
-    """The second column, where neither it nor the first has a name, and the others are named by an axis."""
-    if not names or any(names[:2]) or not rises(names[2:]):
-        return set()
-    guessed.append("the second column, without a name in front of an axis, is left out")
-    return {1}
-
-
 def _all_names(names: tuple[str, ...], groups: list[Row], blank: Iterable[int], guessed: list[str]) -> tuple[str, ...]:
     """Names of all columns, that differ; counts the rows above that are no part of them."""
     found = full_names(names, groups, blank, guessed)
@@ -220,24 +207,16 @@ def _count_above(more: int, guessed: list[str]) -> None:
 
 
 def _rows_over(layout: Layout) -> int:
-    """How many rows of another width stand above names and rows as wide; refuses records of several kinds."""
+    """How many rows of another width stand above names and rows as wide."""
     with layout.lines() as handle:
         head = [*filterfalse(is_rule, _first_lines(handle))]
     for mark in dict.fromkeys((layout.delimiter, *_MARKS)):
-        refuse_records(layout.path, replace(layout, delimiter=mark, comment=None, skip=0).rows())
         rows: list[Row] = []
         with suppress(InputError):
             rows = [cells for _, cells in replace(layout, delimiter=mark).split(head)]
         if (start := _start_of_table(rows)) and len(rows[start]) != layout.width:
             return start
     return 0
-
-
-def _refuse_rows_above(layout: Layout) -> None:
-    """Refuse a file with rows of other widths above names of columns and rows as wide."""
-    if start := _rows_over(layout):
-        what = "rows above the table are no names, or have other numbers of cells"
-        raise Mendable(f"{layout.path}: {what}; pass skip_rows={start}", skip_rows=start)
 
 
 def _start_of_table(rows: list[Row]) -> int:
@@ -263,16 +242,16 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     mark, over, table = without_comments(layout.comment, over, table)
     layout = replace(layout, comment=mark)
     refuse_empty(any(table), path, "a table")
-    start = find_names(table) if options.header is not False and options.records is None else None
+    start = find_names(table) if options.header is not False else None
     groups, table = table[:start] if start else [], table[start:]
     names, body = split_header(
         path,
         layout.delimiter,
         table,
         last,
-        options.header if start is None else True,
+        options.header,
         guessed,
-        records=options.records is not None,
+        found=start is not None,
         several=bool(groups),
     )
     body = _from_first_row(layout, body, path)
@@ -281,36 +260,17 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     blank = _blank_columns(names, kinds, width)
     if blank:
         guessed.append(f"columns without name and cells are left out: {len(blank)}")
-    blank |= _in_front_of_axis(names or (), guessed)
     guessed += _leading_zero_notes(names, body, width)
     names = names and _all_names(names, groups, blank, guessed)
-    skip = len(over) + len(groups) + len(table) - len(body)
-    repeated = _repeated_names(layout, len(over), skip if names else 0, guessed)
     return replace(
         layout,
-        printed=layout.printed.union(repeated),
-        skip=skip - len(repeated),
+        skip=len(over) + len(groups) + len(table) - len(body),
         names=names,
         width=width,
-        blank=blank if options.records is None else blank | {0},
+        blank=blank,
         words=_columns_with(TEXT, kinds, width) | month_columns(body, width),
         guessed=tuple(guessed),
     )
-
-
-def _repeated_names(layout: Layout, start: int, stop: int, guessed: list[str]) -> list[str]:
-    """Lines of names that stand again below the first row, as on each page of a printed list; counts them."""
-    with layout.lines() as handle:
-        rows = [*islice(layout.split(handle), stop)][start:]
-        above = [number for number, row in rows if len(row) > 1 and TEXT in kinds_of(row)]
-    with layout.lines() as handle:
-        named = [
-            line.strip() for number, line in enumerate(islice(handle, max(above, default=0)), 1) if number in above
-        ]
-        repeated = Counter(filter(named.__contains__, map(str.strip, handle)))
-    if repeated:
-        guessed.append(f"rows that repeat the names of the columns left out: {repeated.total()}")
-    return [line for line in named if line in repeated]
 
 
 def _from_first_row(layout: Layout, body: list[Row], path: Path) -> list[Row]:
@@ -325,7 +285,8 @@ def _from_first_row(layout: Layout, body: list[Row], path: Path) -> list[Row]:
 
 def _leading_zero_notes(names: Sequence[str] | None, body: list[Row], width: int) -> Iterator[str]:
     """Notes on columns that look like codes with leading zeros, which numbers do not keep."""
-    for j in range(1 if names is not None and is_id_name(names[0]) else 0, width):
+    titled = names is not None and is_id_name(names[0])
+    for j in range(titled, width):
         cells = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
         code = next((cell for cell in cells if re.fullmatch(r"0\d+", cell)), None)
         if code is not None and all(map(str.isdigit, cells)):
@@ -340,19 +301,16 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     encoding, missing = encoding_of(path, options.encoding), frozenset(options.missing or ())
     usual = "\t" if extension_of(path).startswith(".tsv") else ","
     layout = Layout(path, encoding, usual, options.comment, missing, sheet=options.key, thousands=options.thousands)
-    foot = _foot(layout)
-    layout = replace(layout, records=options.records, foot=frozenset(foot))
-    if foot:
-        guessed.append(f"rows below the table left out: {len(foot)}, the first {quote(foot[0].strip(',;|'))}")
+    layout = replace(layout, foot=_foot(layout, guessed))
     with layout.lines() as handle:
-        head = list(_first_lines(filter(partial(is_record, kind=options.records), handle)))
+        head = list(_first_lines(handle))
     head = [line for line in head if line.strip() not in layout.foot]
-    layout = _without_rules(layout, head, guessed)
+    layout = replace(layout, ruled=any(map(is_rule, head)))
     formats.refuse_sparse_lines(path, head)
     declared = None if options.skip_rows else _SEPARATOR.fullmatch("".join(head[:1]))
     given = declared[1] if declared and not options.delimiter else options.delimiter
     layout = replace(layout, delimiter=_delimiter_of(layout, given, head[options.skip_rows :], guessed))
-    skip = rows_among(head, options.skip_rows, layout.is_comment) if options.records is None else 0
+    skip = rows_among(head, options.skip_rows, layout.is_comment)
     with layout.lines() as handle:
         rows = [cells for _, cells in islice(layout.split(handle), len(head))]
     if declared:
@@ -360,23 +318,12 @@ def _first_rows(path: Path, options: SimpleNamespace, guessed: list[str]) -> tup
     return *_with_decimal_points(layout, rows, options.decimal, guessed), skip
 
 
-def _without_rules(layout: Layout, head: list[str], guessed: list[str]) -> Layout:
-    """The layout without lines that hold only a rule, where the first lines have one; counts them."""
-    if not any(map(is_rule, head)):
-        return layout
-    with layout.lines() as handle:
-        rules = [*map(str.strip, filter(is_rule, handle))]
-    guessed.append(f"lines that hold only a rule of dashes left out: {len(rules)}")
-    return replace(layout, printed=frozenset(rules))
-
-
-def _foot(layout: Layout) -> list[str]:
-    """Lines below the table: a few notes, or the log of an instrument below a blank line."""
-    last = formats.last_lines(layout.path, layout.encoding, layout.sheet)
-    if (foot := foot_lines(last)) or "" not in map(str.strip, last):
-        return foot
-    with layout.lines() as handle:
-        return log_below(list(handle))
+def _foot(layout: Layout, guessed: list[str]) -> frozenset[str]:
+    """Notes below the table, counted."""
+    foot = foot_lines(formats.last_lines(layout.path, layout.encoding, layout.sheet))
+    if foot:
+        guessed.append(f"rows below the table left out: {len(foot)}, the first {quote(foot[0].strip(',;|'))}")
+    return frozenset(foot)
 
 
 def _with_decimal_points(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,23 +15,15 @@ from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, column_label, keep_rows, listed
 from rkhs.data.formats import TABLES, is_table
-from rkhs.data.known_columns import column_values, warn_of_gap_words
+from rkhs.data.known_columns import column_values, read_gap_words
 from rkhs.data.layout import LAYOUT
 from rkhs.data.table_reader import Options, checked_options, open_columns
 from rkhs.data.tables import Columns
-from rkhs.data.text import CLASSES, MOST, Doubtful
+from rkhs.data.text import CLASSES, Doubtful
 
 OF_MIXED = frozenset({"columns", "drop_columns", "index_column", *LAYOUT})
 """Options of `read_table` that it takes too."""
 MOST_TEXTS = 500  # of a column, each of which may become a column of zeros and ones
-_NUMBER_FIRST = re.compile(r"[-+]?\d+(?:[.,]\d+)*\s*((?=.*[^\W\d_])\D.*)")
-_UNITS = 4  # of the numbers of a column
-_UNKNOWN = frozenset(
-    {"k.a.", "k. a.", "ka", "n.v.", "keine angabe", "ohne angabe", "unbekannt", "nicht bekannt", "unknown", "not known"}
-    | {"not available", "not specified", "n/d", "s/d", "inconnu", "non renseign\u00e9", "desconocido", "sconosciuto"}
-    | {"onbekend", "missing", ".", "-", "--", "\u2013", "\u2014", "n.d.", "n.d", "nd"}
-)
-"""Small letters of words for gaps that may be categories; where several columns hold one, they hardly are."""
 
 
 def read_mixed(
@@ -49,8 +39,9 @@ def read_mixed(
     ----------
     path : str or path
         A ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.txt.gz``, ``.xlsx``, ``.parquet`` or ``.feather`` file.
-    kinds : sequence of {"number", "text", "date"}, default=None
-        What each column holds; None: numbers if every known cell is one, else dates if every one is.
+    kinds : sequence of {"number", "text", "text or none", "date"}, default=None
+        What each column holds; None: numbers if every known cell is one, else dates if every one is. Of a column of
+        "text or none" ``none`` is a category, and of one of "text" a gap.
     stray : {"raise", "gap"}, default="raise"
         What becomes of other texts in a column of mostly numbers: an error, or gaps and a warning that names them.
     **options
@@ -61,6 +52,8 @@ def read_mixed(
     -------
     Dataset
         Of kind "table": `X` is an object array (n, d) of floats, texts, and None for empty cells and words such as NA.
+        Without `kinds` ``none`` is a category of a column of at most 20 texts that repeat if it is at least half as
+        frequent as the rarest of them, no column of numbers holds it for a gap, and `missing` does not name it.
         Dates are days since the first of January 1970, in the columns that `dates` names. Rows without any known cell
         are left out, and stand in `skipped`; columns without one are left out, unless `columns` names them.
 
@@ -93,7 +86,7 @@ def read_mixed(
     positions, index = found.chosen(given.columns, given.drop_columns, given.index_column, named=named)
     positions = _without_empty(found, positions, asked=kinds or given.columns)
     known = _known_kinds(kinds, len(positions), file)
-    raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind in ("text", "date")]
+    raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind not in (None, "number")]
     if raw:  # a column of texts or months may hold numbers alone in a new file
         found = next(open_columns(file, given, *raw))
     _drop_units(found, positions, known)
@@ -124,62 +117,9 @@ def _warn_of_cells(
     numeric = [j for j in positions if not texts[j] and found.cells[j].dtype == object]
     found.warn_of_strays([*filter(found.mostly_numbers, numeric)])
     if first:
-        warn_of_gap_words(found, X, positions, file, options)
-        _warn_of_words(found, texts, options.missing or ())
+        read_gap_words(found, X, positions, file, options)
         for j in positions:
-            _warn_of_units(found, j, texts[j])
             _warn_of_many(found, j, len(set(texts[j])))
-
-
-def _warn_of_words(found: Columns, texts: dict[int, list[str]], missing: Sequence[str]) -> None:
-    """Warn of words for gaps that are categories in several columns, or in one and also stand among numbers."""
-    words = {j: _words(found.cells[j]) for j in texts}
-    if several := _repeated(words, texts):
-        spelled = [one for one in sorted({*chain.from_iterable(words.values())}) if one.lower() in several]
-        last = {one.lower(): one for one in spelled}
-        columns = ", ".join(f"{last[word]!r} in {count} columns" for word, count in several.items())
-        what = f"{found.source}: words for gaps are read as categories: {columns}; missing={spelled} takes them as gaps"
-        warn(Doubtful(what, "does so", missing=[*missing, *spelled]))
-
-
-def _words(cells: np.ndarray) -> set[str]:
-    """Words for gaps among the texts of a column."""
-    texts = {*cells.tolist()} - {None} if cells.dtype == object else set()
-    return {cell for cell in texts if cell.lower() in _UNKNOWN}
-
-
-def _repeated(words: dict[int, set[str]], texts: dict[int, list[str]]) -> dict[str, int]:
-    """How many columns hold each word, of those that are a category of some column and stand in several."""
-    counts = Counter(chain.from_iterable({*map(str.lower, some)} for some in words.values()))
-    categories = {*map(str.lower, chain.from_iterable(some for j, some in words.items() if texts[j]))}
-    return {word: counts[word] for word in sorted(categories) if counts[word] > 1}
-
-
-def _warn_of_units(found: Columns, position: int, texts: Sequence[str]) -> None:
-    """Warn of a column of categories nearly all of which are numbers, with several units or further numbers in it."""
-    if len(set(texts)) <= min(CLASSES, len(texts) / 2) or not (units := _units([*texts])):
-        return
-    name = column_label(found.names, position)
-    counts = ", ".join(f"{quote(unit)} in {count}" for unit, count in units.most_common())
-    warn(
-        Doubtful(
-            f"{found.source}: {name}: {units.total()} of {len(texts)} cells are numbers with units, {counts}, and are "
-            f"read as {len(set(texts))} categories; write the numbers of each unit alone in a column, or leave this "
-            "one out",
-            "leaves it out",
-            drop_columns=[found.names[position] if found.names else position],
-        )
-    )
-
-
-def _units(texts: list[str]) -> Counter[str]:
-    """How often numbers have each unit; none where many texts are no numbers, or all have one plain unit."""
-    known = [text for text in texts if text.lower() not in _UNKNOWN]
-    rests = [found[1].strip() for found in map(_NUMBER_FIRST.fullmatch, known) if found is not None]
-    units = Counter(re.sub(r"(?<![/\w.,])\d+(?:[.,]\d+)*", "\u2026", rest) for rest in rests)
-    several = 1 < len(units) + ("\u2026" in "".join(units)) <= _UNITS
-    named = re.search(r"[\s.,]", "".join(known)) is not None
-    return units if several and named and len(rests) >= MOST * len(known) else Counter()
 
 
 def _warn_of_many(found: Columns, position: int, count: int) -> None:
@@ -216,8 +156,8 @@ def _without_empty(found: Columns, positions: list[int], *, asked: Any) -> list[
 def _drop_units(found: Columns, positions: list[int], kinds: list[str | None]) -> None:
     """Read numbers with a unit as numbers, where marks, signs or other units say that they are no few of 5a and 6a."""
     for j, kind in zip(positions, kinds, strict=True):
-        found.read_several([j] * (kind in (None, "number")))
-        texts = set(filter(None, found.cells[j].tolist() if found.cells[j].dtype == object and kind != "text" else ()))
+        cells = found.cells[j]
+        texts = set(filter(None, cells.tolist() if cells.dtype == object and kind in (None, "number") else ()))
         signs = r"[\s.,%$€£¥]" + r"|\d[^\W\d_]{2}|[^\x00-\x7f]" * (len(texts) > 2)
         if kind == "number" or len(texts) > CLASSES or any(re.search(signs, text) for text in texts):
             found.drop_units([j])
@@ -239,8 +179,10 @@ def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:
     """What each column holds, None where the file is to say it."""
     if kinds is None:
         return [None] * width
-    if not set(check_list(kinds, "kinds", "words")) <= {"number", "text", "date"}:
-        raise InputError(f"kinds must hold 'number', 'text' or 'date' for each column; got {quote(kinds)}")
+    if not set(check_list(kinds, "kinds", "words")) <= {"number", "text", "text or none", "date"}:
+        raise InputError(
+            f"kinds must hold 'number', 'text', 'text or none' or 'date' for each column; got {quote(kinds)}"
+        )
     if len(kinds) != width:
         raise InputError(f"{file}: expected {len(kinds)} columns, as in the training file; got {width}")
     return list(kinds)

@@ -30,7 +30,6 @@ from rkhs.data.formats import (
     is_text_table,
 )
 from rkhs.data.layout import LAYOUT as LAYOUT, find_layout as find_layout
-from rkhs.data.matrices import read_pairs, refuse_half
 from rkhs.data.molecule_files import N_BITS, RADIUS, OnError, SmilesRows, molecules, read_sdf, smi_chunks
 from rkhs.data.spectra_files import read_tags
 from rkhs.data.tables import Column, Columns, located, text_chunks, typed
@@ -91,7 +90,6 @@ def read_table(
     thousands: str | None = None,
     comment: str | None = None,
     skip_rows: int | None = None,
-    records: str | None = None,
 ) -> Dataset:
     r"""Read vectors, a Gram matrix or molecules from a file; its extension says the format.
 
@@ -143,8 +141,6 @@ def read_table(
         begin with ``#``, ``%`` or ``//``, and such lines between its rows where no row of the table is like them.
     skip_rows : int, default=None
         Number of rows to skip above the table. None: skips titles, that is rows with a single text.
-    records : str, default=None
-        Read the rows whose first cell this is, without that cell, of a file whose rows are records of several kinds.
 
     Returns
     -------
@@ -196,21 +192,8 @@ def read_parts(file: Path, extension: str, options: Options, rows: int | None = 
         data = Dataset(X, "vectors", None, None, source)
         chosen = options.columns or options.drop_columns or extension == ".npy"
         yield as_gram(named_by_arrays(data, file, options.gram) if options.gram and not chosen else data, options.gram)
-    elif rows is not None or not is_text_table(file):
-        yield from _numbers(file, options, rows)
     else:
-        yield from _whole_text(file, extension, options)
-
-
-def _whole_text(file: Path, extension: str, options: Options) -> list[Dataset]:
-    """Read a text file at once, as a table or as pairs."""
-    try:
-        return [*_numbers(file, options, None)]
-    except InputError as error:
-        whole = [] if extension == ".xlsx" else _of_pairs(file, options, error)
-        if not whole:
-            raise
-        return whole
+        yield from _numbers(file, options, rows)
 
 
 def _numbers(file: Path, options: Options, rows: int | None) -> Iterator[Dataset]:
@@ -220,15 +203,6 @@ def _numbers(file: Path, options: Options, rows: int | None) -> Iterator[Dataset
         data = part.numbers(options.columns, options.drop_columns, options.index_column, known)
         known = data.row_names is not None
         yield as_gram(data, options.gram)
-
-
-def _of_pairs(file: Path, options: Options, error: InputError) -> list[Dataset]:
-    """A Gram matrix from one half of it; none of a file with no such half, which is refused where none is asked for."""
-    if options.gram is not True:
-        refuse_half(file, options.encoding, error)
-        return []
-    found = read_pairs(file, options.encoding)
-    return [] if found is None else [as_gram(found, True)]
 
 
 def _smiles(file: Path, extension: str, options: Options, rows: int | None) -> Iterator[SmilesRows]:
@@ -295,8 +269,6 @@ def check_layout(options: Options) -> None:
         check_count(options.skip_rows, "skip_rows", at_least=0)
     if options.missing is not None:
         check_list(options.missing, "missing", "cells")
-    if not isinstance(options.records, (str, type(None))):
-        raise InputError(f"`records` must be the text that rows of one kind begin with; got {quote(options.records)}")
 
 
 def _given(options: Options) -> list[str]:
@@ -327,21 +299,26 @@ def column_list(columns: Any, name: str = "columns") -> Any:
 
 def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int | None = None) -> Iterator[Columns]:
     """All columns of a table, in chunks of ``rows`` rows for a text file; the columns ``raw`` are kept as strings."""
-    if extension_of(file) in SDF:
-        return iter([read_sdf(file, options.missing or (), options.index_column)])
-    if extension_of(file) in SPECTRA:
-        return iter([read_tags(file, options.missing or (), options.encoding)])
-    if extension_of(file) in TABLES and extension_of(file) not in TEXT_TABLES:
-        return _open_parquet(file, options.missing or (), rows, raw)
+    extension, missing = extension_of(file), options.missing or ()
+    if extension in SDF:
+        return iter([read_sdf(file, missing, options.index_column)])
+    if extension in SPECTRA:
+        return iter([read_tags(file, missing, options.encoding)])
+    if extension in TABLES and extension not in TEXT_TABLES:
+        return _open_parquet(file, missing, rows, raw)
     raw = ((options.index_column, "index_column"), *raw)
-    columns = (*(options.columns or ()), *(options.drop_columns or ()), *(name for name, _ in raw))
-    if options.header is None and any(isinstance(column, str) for column in columns):
-        options = Options(**vars(options) | {"header": True})  # columns asked for by name imply names
-    return text_chunks(file, options, raw, rows)
+    return text_chunks(file, _with_header(options, [name for name, _ in raw]), raw, rows)
+
+
+def _with_header(options: Options, columns: Sequence[Any]) -> Options:
+    """The options with a row of names where columns are asked for by name."""
+    asked = [*(options.columns or ()), *(options.drop_columns or ()), *columns]
+    by_name = options.header is None and any(isinstance(column, str) for column in asked)
+    return Options(**vars(options) | {"header": True}) if by_name else options
 
 
 def _open_parquet(
-    path: Path, missing: Collection[str] = (), rows: int | None = None, raw: Sequence[tuple[Any, str]] = ()
+    path: Path, missing: Collection[str], rows: int | None, raw: Sequence[tuple[Any, str]]
 ) -> Iterator[Columns]:
     """A parquet or feather file as columns, with the names of rows that it stores; parquet some rows at a time."""
     import pandas

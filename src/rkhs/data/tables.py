@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain, islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,7 +32,6 @@ from rkhs.data.text import (
     Measurements,
     Mendable,
     MixedCells,
-    Note,
     are_smiles,
     beyond_range,
     grouped_advice,
@@ -45,7 +44,6 @@ from rkhs.data.text import (
     measurements,
     names_rows,
     number_in,
-    several_numbers,
     unescape_formula,
     ungrouped,
     with_unit,
@@ -161,13 +159,6 @@ class Columns:
         if (found := self.measured(position)) is not None:
             raise FewWords(self.source, self.names[position] if self.names else column_label(None, position), found)
 
-    def read_several(self, positions: Sequence[int]) -> None:
-        """Read cells of several numbers among many of one, and note it."""
-        for j in (j for j in positions if self.cells[j].dtype == object):
-            for what, cells in several_numbers(self.cells[j].tolist(), *self._marks):
-                warn(Note(f"{self.source}: {column_label(self.names, j)}: {what}"))
-                self.cells[j] = typed(cells, *self._spelling)
-
     def drop_units(self, positions: Sequence[int]) -> None:
         """Read columns of numbers that all have one unit as numbers, and warn of it."""
         for j in positions:
@@ -209,25 +200,30 @@ class Columns:
         positions = index_column is not None or self.stored is not None or self.unnamed_first
         return others and not positions and 0 not in named
 
+    def _first(self) -> tuple[list[Any], bool, int | None]:
+        """Texts of the first column, whether it is named as one of names, and the first cell that is no name."""
+        texts = self.cells[0].tolist() if self.cells[0].dtype == object else [None]
+        titled = self.names is not None and is_id_name(self.names[0])
+        strays = (i for i, cell in enumerate(texts) if cell is None or not (titled or number_in(cell) is None))
+        return texts, titled, next(strays, None)
+
     def holds_names(self, *, required: bool, known: bool | None = None) -> bool:
         """Whether the first column is one of row names; an error where measurements would be lost as such."""
-        texts: list[Any] = self.cells[0].tolist() if self.cells[0].dtype == object else [None]
-        titled = self.names is not None and is_id_name(self.names[0])
-        numeric = [cell is None or number_in(cell) is not None for cell in texts]
-        could = None not in texts and (titled or not any(numeric))
-        if required and known is not False and could:
+        texts, titled, stray = self._first()
+        if required and stray is None and known is not False:
             self._refuse_measurements(texts, titled, known)
-        if known and not could:
+        if known is None:
+            return stray is None and len(set(texts)) == len(texts) and names_rows(texts, titled)
+        if known and stray is not None:
             raise InputError(
                 f"{self.source}: expected the first column to be all numbers or all names; got both, "
-                f"{self.cell(numeric.index(True), 0)}; correct it, or pass index_column=0 if they are names"
+                f"{self.cell(stray, 0)}; correct it, or pass index_column=0 if they are names"
             )
-        return could and len(set(texts)) == len(texts) and names_rows(texts, titled) if known is None else known
+        return known
 
     def names_first(self) -> bool:
         """Whether the first column is one of row names; a warning where it would be if none of its texts repeated."""
-        texts: list[Any] = self.cells[0].tolist() if self.cells[0].dtype == object else [None]
-        titled = self.names is not None and is_id_name(self.names[0])
+        texts, titled, _ = self._first()
         if None in texts or len(set(texts)) == len(texts) or not names_rows(texts, titled):
             return self.holds_names(required=False)
         name, repeated = self.names[0] if self.names else 0, Counter(texts).most_common(1)[0][0]
@@ -245,21 +241,20 @@ class Columns:
         """Refuse a first column of texts that is no column of names."""
         label, advice = column_label(self.names, 0), "pass index_column=0 if they are names"
         start = f"{self.source}: a first column of text is taken for row names"
-        values = [] if titled else list(filter(is_measurement, texts))
+        measured = not titled and len(texts) < 2 * len(set(texts))  # texts that repeat are classes
+        values = [*filter(is_measurement, texts)] if measured else []
         if not known and are_smiles(texts):
             raise InputError(
                 f"{start}; got {quote(texts[0])} in {label}, which looks like SMILES; read molecules with "
                 f"smiles_column=, or {advice}"
             )
         if values:
-            dated = are_dates(values)
-            what = MIXED if dated else grouped_advice(values[0])
-            raise _refusal(
-                f"{start} where no cell starts like a number; got {', '.join(map(quote, values[:3]))} in {label}, "
-                "numbers with separators or a unit",
-                f"{what}, take cells that stand for nothing as gaps with missing=[...], leave the column out with "
-                f"drop_columns=[...], or {advice}",
-                mixed=dated,
+            first = ", ".join(map(quote, [*dict.fromkeys(values)][:3]))
+            raise MixedCells(
+                f"{start} where no cell starts like a number; got {first} "
+                f"in {label}, which may be numbers with separators or a unit",
+                f"{MIXED if are_dates(values) else grouped_advice(values[0])}, take cells that stand for nothing as "
+                f"gaps with missing=[...], leave the column out with drop_columns=[...], or {advice}",
             )
         if not known and len(set(texts)) < len(texts):
             repeated = Counter(texts).most_common(1)[0][0]
@@ -391,19 +386,14 @@ class Columns:
         nearly = [j for j in positions if self.mostly_numbers(j)]
         others = [j for j in positions if j not in nearly]
         named = [self._described(j, few=j in nearly) for j in [*nearly, *others]]
-        units = _UNITS if any(" with the unit " in text for text in named) else self._thousands(others)
-        odd = list(dict.fromkeys(self.cells[j][i] for j in nearly for i in self.odd_cells(j)))
-        advice = f"{_of_odd_cells(odd)}, {MIXED}" if nearly else MIXED
-        empty = self._counted_gaps(gaps)
-        also = f", and gaps in {listed(empty, 10)}" if empty else ""
-        texts = OF_TEXTS if others else ""
+        units = _UNITS * any(" with the unit " in text for text in named)
+        what = f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}"
+        what, leave_out = f"{what}{self._counted_gaps(gaps)}{units}", "or leave columns out with drop_columns=[...]"
+        odd = list(dict.fromkeys(chain.from_iterable(self.cells[j][self.odd_cells(j)] for j in nearly)))
+        if odd:
+            raise MixedCells(what, f"{_of_odd_cells(odd)}, {MIXED}, {leave_out}{OF_TEXTS * bool(others)}", odd)
         names: Any = self.names or range(self.width)
-        raise MixedCells(
-            f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}{also}{units}",
-            f"{advice}, or leave columns out with drop_columns=[...]{texts}",
-            odd,
-            [names[j] for j in others] * (not nearly),
-        )
+        raise MixedCells(what, f"{MIXED}, {leave_out}{OF_TEXTS}", columns=[names[j] for j in others])
 
     def _described(self, position: int, *, few: bool) -> str:
         """A column of texts, how many cells hold one, and the first; `few` among numbers."""
@@ -421,18 +411,11 @@ class Columns:
         found = self.with_unit([cells[i] for i in rows]) if len(rows) > 1 else None
         return "" if found is None else f" of {len(cells)} with the unit {found[1]!r}"
 
-    def _thousands(self, positions: Sequence[int]) -> str:
-        """What reads a column of numbers with marks between thousands and one unit, where there is such a one."""
-        for j, mark in product(positions, ",.'’ "):
-            cells = [cell for cell in self.cells[j].tolist() if cell is not None]
-            if any(mark in cell for cell in cells) and with_unit(cells, self._spelling[0], mark) is not None:
-                return f"; pass thousands={mark!r} to read numbers such as {quote(cells[0])}"
-        return ""
-
-    def _counted_gaps(self, positions: Sequence[int]) -> list[str]:
-        """Columns of numbers with gaps, and how many each has."""
+    def _counted_gaps(self, positions: Sequence[int]) -> str:
+        """What is said of columns of numbers with gaps."""
         counts = [(j, int(np.isnan(self.cells[j]).sum())) for j in positions]
-        return [f"{column_label(self.names, j)} ({count})" for j, count in counts if count]
+        found = [f"{column_label(self.names, j)} ({count})" for j, count in counts if count]
+        return f", and gaps in {listed(found, 10)}" if found else ""
 
     def refuse_gaps(self, positions: list[int], *, gaps: bool = True) -> None:
         """Raise the error that shows the first cell that is missing, where gaps count, or infinite."""
@@ -442,13 +425,12 @@ class Columns:
             return
         row, j = min((int(column.argmax()), j) for column, j in zip(bad, positions, strict=True) if column.any())
         named = "name them with missing= to take them as gaps" if self.layout is not None else "write gaps for them"
-        gap = bool(np.isnan(self.cells[j][row]))
-        raise _refusal(
-            f"{self.source}: expected a finite number in every cell; got {self.cell(row, j)} ({count} such cells in "
-            "all)",
-            f"drop these rows, fill the cells, or {MIXED if gap else named}",
-            mixed=gap,
-        )
+        got = f"got {self.cell(row, j)} ({count} such cells in all)"
+        what = f"{self.source}: expected a finite number in every cell; {got}"
+        advice = "drop these rows, fill the cells, or"
+        if np.isnan(self.cells[j][row]):
+            raise MixedCells(what, f"{advice} {MIXED}")
+        raise InputError(f"{what}; {advice} {named}")
 
     def cell(self, row: int, column: int, *, brief: bool = False) -> str:
         """A cell and where it stands."""
@@ -470,13 +452,8 @@ class Columns:
 def _of_odd_cells(texts: list[str]) -> str:
     """What to do with the few cells of columns of numbers that are none."""
     listed_texts = texts if len(texts) <= _MOST_LISTED else ""
-    grouped = [f"{grouped_advice(text)}, " for text in texts if is_grouped_number(text)][:1]
-    return f"{''.join(grouped)}correct them, name them with missing={listed_texts} to take them as gaps"
-
-
-def _refusal(what: str, advice: str, *, mixed: bool) -> InputError:
-    """The error of cells that are no numbers, which `read_mixed` reads or not."""
-    return MixedCells(what, advice) if mixed else InputError(f"{what}; {advice}")
+    grouped = "".join([f"{grouped_advice(text)}, " for text in texts if is_grouped_number(text)][:1])
+    return f"{grouped}correct them, name them with missing={listed_texts} to take them as gaps"
 
 
 def located(raw: Sequence[tuple[Any, str]], names: Sequence[str] | None, width: int) -> set[int]:
@@ -494,8 +471,6 @@ def text_chunks(
     texts |= {0} if whole.unnamed_first else set()
     guessed, checked, done = layout.guessed, False, 0
     for frame in _frames(layout, texts, rows):
-        if frame.shape[1] != layout.width:
-            layout.check_rows()
         cells = [_column(frame[j], layout, j, raw=j in texts) for j in range(layout.width)]
         blank = _blank_rows(cells, layout.missing)
         if not checked and (len(blank) or frame[layout.width - 1].isna().any()):
@@ -532,13 +507,14 @@ def _gaps(cells: Column, missing: Collection[str]) -> np.ndarray:
     return np.array([is_gap(cell) or cell in missing for cell in cells.tolist()], dtype=bool)
 
 
-def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterator[Any]:
+def _of_pandas(layout: Layout, texts: Collection[int]) -> dict[str, Any]:
+    """How pandas reads a table below its names."""
     import pandas
 
     # Later versions round correctly by default, and warn if they are asked to.
     exact = {} if int(pandas.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}
     gaps = [*GAPS, *layout.missing]
-    options: dict[str, Any] = {
+    return exact | {
         "header": None,
         "dtype": dict.fromkeys((*texts, *layout.words), object),
         "na_values": {j: gaps for j in range(layout.width) if j not in texts} if texts else gaps,
@@ -549,15 +525,21 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
         "skipinitialspace": True,
         "low_memory": False,
     }
+
+
+def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterator[Any]:
+    import pandas
+
     with layout.lines() as handle:
         above = layout.split(handle)
-        for _ in range(layout.skip):
-            next(above)
-        source = uncommented(handle, (layout.comment, layout.records, *layout.foot, *layout.printed), layout.is_comment)
+        deque(islice(above, layout.skip), maxlen=0)
+        source = uncommented(handle, (layout.comment, *layout.foot, layout.ruled), layout.is_comment)
         try:
-            found = _strictly(lambda: pandas.read_csv(source, chunksize=rows, **options, **exact))
+            found = _strictly(lambda: pandas.read_csv(source, chunksize=rows, **_of_pandas(layout, texts)))
             parts = iter([found] if rows is None else found)
             while (frame := _strictly(lambda: next(parts, None))) is not None:
+                if frame.shape[1] != layout.width:
+                    layout.check_rows()
                 yield frame
         except UnicodeError:
             raise

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import filterfalse
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rkhs._core.errors import InputError, quote, warn
@@ -42,13 +41,12 @@ _VALUE = re.compile(
     r"[-+]?(?!0\d)\d+(?:[.,]\d+)?|[^\d\s]{0,6}\s*[-+]?\d+[.,]\d+\D*"
 )
 _SIGN = r"[^\s\d_+\-\u2212\u2013\u2014\u00b1<>=\u2264\u2265~\u2248()\[\]{}'’\".,:;/\\|&*#!?@^]"  # of a unit: $, °, ㎡
-_PLUS = re.compile(r"(\d+(?:[.,]\d+)?)\s*\+\s*\d+(?:[.,]\d+)?((?:\s*[^\W\d_+].*)?)")
 _CODE = re.compile(  # numbers of persons and firms, as 123.456.789-09, and identifiers with versions, as NM_000014.6
     r"\d{1,3}(?:\.\d{3}){2,}(?:/\d{4})?-[\dKk]\d?|(?!EUR|USD|GBP|CHF|JPY)[A-Z]{1,6}_?\d{5,}\.[1-9]\d{0,2}"
 )
 # A number and its unit: kg, %, m2, l/100km.
 _WITH_UNIT = re.compile(
-    rf"([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*({_SIGN}\D*(?:[23]|/\s*\d+\s*[^\W\d_]\D*)?)"
+    rf"([-+]?(?:\d+(?:[.,](?!\s))?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*({_SIGN}\D*(?:[23]|/\s*\d+\s*[^\W\d_]\D*)?)"
 )
 _DECIMAL_ONE = re.compile(r"\d,(?!\d{3}(?!\d))\d|(?<!\d)0,\d")  # a comma that does not separate thousands
 _UNIT_FIRST = re.compile(rf"^([-+]?)([^\W\d_]{{0,5}}(?:{_SIGN}|\.))\s*(?!0\d)([-+]?[\d.,].*)")  # R$ 5, Fr. 5
@@ -56,8 +54,6 @@ _UNIT_FIRST = re.compile(rf"^([-+]?)([^\W\d_]{{0,5}}(?:{_SIGN}|\.))\s*(?!0\d)([-
 _AMOUNT = re.compile(
     rf"^[-+]?[\d.,]|[$¢-¥₠-⃀￠-￦]|^[-+]?(?:EUR|USD|GBP|CHF|JPY|[A-Z]{{3}}\s|{_MONEY})|\d[.,'’\s][\d\-–—−]|[^\x00-\x7f\d]\d+\s*[^\W\d_]"
 )
-_MYRIADS = re.compile(r"(?<![\d.,])(\d+)[億亿](?:([\d,]+)万)?")  # 1億1,700万 are 11,700万
-_LAKHS = re.compile(r"(?i)(\D*?)([\d,]*\d(?:\.\d+)?)\s*(?:(la[ck]h?s?)|cr(?:ore)?s?)\.?")  # of 100,000; 100 are a crore
 _ID_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|name|names|label|sample|samples|rownames|row|code|cas|item|e-?mail)$"
     r"|[a-z](?-i:ID|Id|Name)$"
@@ -166,37 +162,6 @@ def number_in(text: str, decimal: str = ".") -> float | None:
         return None
 
 
-def first_number(text: str, decimal: str) -> str | None:
-    """The first of two numbers with a plus between them, and the unit behind, as in 38+11 m²; None of other cells."""
-    found = _PLUS.fullmatch(text.strip())
-    return None if found is None or number_in(found[1], decimal) is None else f"{found[1]}{found[2]}"
-
-
-def mean_number(text: str, decimal: str) -> str | None:
-    """The mean of several numbers with semicolons between them, as measured ones are repeated; None of other cells."""
-    found = [number_in(part, decimal) for part in text.split(";")]
-    if len(found) < 2 or not all(one is not None and math.isfinite(one) for one in found):
-        return None
-    return f"{sum(filter(None, found)) / len(found):.12g}".replace(".", decimal)
-
-
-def several_numbers(
-    cells: list[str | None], decimal: str, thousands: str | None
-) -> Iterator[tuple[str, list[str | None]]]:
-    """How cells of several numbers among many of one are read, and all cells as they are read."""
-    known = [*filter(None, cells)]
-    for read, how in ((first_number, "the first of their numbers alone"), (mean_number, "the mean of their numbers")):
-        texts: dict[str | None, str] = {cell: text for cell in known if (text := read(cell, decimal))}
-        others = [*filterfalse(texts.__contains__, known)]
-        if texts and 2 * len(others) > len(known) and _are_numbers(others, decimal, thousands):
-            first, count = next(iter(texts.items())), len(known) - len(others)
-            of = "1 cell is" if count == 1 else f"{count} cells are"
-            yield (
-                f"{of} read by {how}, such as {quote(first[0])} as {quote(first[1])}",
-                [texts.get(c, c) for c in cells],
-            )
-
-
 def _are_numbers(cells: list[str], decimal: str, thousands: str | None) -> bool:
     """Whether most cells are numbers, with a unit or without one, or bounds of numbers."""
     alone = (number_in(cell, decimal) is not None or is_bound(cell) for cell in cells)
@@ -245,10 +210,7 @@ def _measured(cell: str, decimal: str, thousands: str | None) -> tuple[float, st
     """A number and the unit behind it or before it; zero without one, which has any; None for another cell."""
     if _is_unitless(cell, decimal):
         return 0.0, ""
-    text = _MYRIADS.sub(_in_myriads, cell.strip())
-    if (found := _LAKHS.fullmatch(text)) is not None:
-        text = _in_crores(*found.groups())
-    text = _CENTS.sub("", _UNIT_FIRST.sub(r"\1\3 \2", text))
+    text = _CENTS.sub("", _UNIT_FIRST.sub(r"\1\3 \2", cell.strip()))
     parts = _WITH_UNIT.fullmatch(_without_marks(text, thousands))
     number = None if parts is None else number_in(parts[1], decimal)
     return None if parts is None or number is None else (number, parts[2].strip())
@@ -257,17 +219,6 @@ def _measured(cell: str, decimal: str, thousands: str | None) -> tuple[float, st
 def _is_unitless(text: str, decimal: str) -> bool:
     """Whether a cell needs no unit among numbers that have one: a zero, or a mark for a gap."""
     return text.lower() in WEAK or number_in(text, decimal) == 0.0
-
-
-def _in_myriads(found: re.Match[str]) -> str:
-    """Hundreds of millions and ten thousands as ten thousands alone, as 11700万 of 1億1,700万."""
-    return f"{10_000 * int(found[1]) + int((found[2] or '0').replace(',', ''))}万"
-
-
-def _in_crores(sign: str, number: str, lakh: str | None) -> str:
-    """Write lakhs and crores behind a sign of money as its units, and others in crores, which no sign names."""
-    crores = float(number.replace(",", "")) / (100 if lakh else 1)
-    return f"{sign}{1e7 * crores:.12g}" if sign.strip("+-\u2212 ") else f"{sign}{crores:.12g} Cr"
 
 
 def measurements(

@@ -10,9 +10,9 @@ import numpy as np
 
 from rkhs.data.columns import as_numbers
 
-LEAST_R2 = 0.99  # held-out R^2 from which columns are looked at
 _MOST_COLUMNS, _FEWEST_COLUMNS = 60, 3
 _CLOSE, _SHARE = 0.01, 0.9  # relative error of a formula, and share of the rows within it
+_FEWEST_ROWS, _MOST_ROWS = 10, 1_000
 _SAME_ORDER = 0.9999  # rank correlation
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]{2,}|[A-Z]{2,}")  # of a name such as priceByArea
 
@@ -24,8 +24,16 @@ def answer_in_columns(cells: np.ndarray, names: Sequence[str], y: np.ndarray, ta
     """What is said of one column, or two, that give the target y (n,), and which to leave out; else nothing."""
     X = as_numbers(cells) if cells.dtype == object else np.asarray(cells, dtype=float)
     places = np.flatnonzero(np.isfinite(X).mean(0) >= _SHARE)
-    if X.shape[1] < _FEWEST_COLUMNS or len(places) > _MOST_COLUMNS:
+    varied = np.flatnonzero(_but_for_the_usual(y))  # most of a sparse column is equal to any other
+    if (
+        X.shape[1] < _FEWEST_COLUMNS
+        or len(places) > _MOST_COLUMNS
+        or len(varied) < _FEWEST_ROWS
+        or np.ptp(y[varied]) == 0.0
+    ):
         return "", []
+    some = varied[:: -(-len(varied) // _MOST_ROWS)]
+    X, y = X[some], y[some]
     formula, columns = next(_formulas(X[:, places], [names[j] for j in places.tolist()], y), ("", []))
     parts = {word.lower() for word in _WORD.findall(target)}
     alike = [name for name in columns if parts & {word.lower() for word in _WORD.findall(name)}]
@@ -33,6 +41,12 @@ def answer_in_columns(cells: np.ndarray, names: Sequence[str], y: np.ndarray, ta
     are = "is" if len(dropped) == 1 else "are"
     what = f"{formula} {target} in nearly all rows: if {' and '.join(dropped)} {are} known only with it"
     return what * bool(columns), dropped
+
+
+def _but_for_the_usual(y: np.ndarray) -> np.ndarray:
+    """Rows (n,) whose number is not the most frequent one."""
+    values, counts = np.unique(y[np.isfinite(y)], return_counts=True)
+    return np.isfinite(y) & (y != values[counts.argmax()] if len(values) else False)
 
 
 def _in_order(X: np.ndarray, names: list[str], y: np.ndarray) -> list[str]:
@@ -46,8 +60,12 @@ def _in_order(X: np.ndarray, names: list[str], y: np.ndarray) -> list[str]:
 
 def _formulas(X: np.ndarray, names: list[str], y: np.ndarray) -> Iterator[tuple[str, list[str]]]:
     """Formulas of one column or two that give y, with their columns."""
+    same = [name for name, x in zip(names, X.T, strict=True) if (abs(y - x) <= _CLOSE * abs(y)).mean() >= _SHARE]
+    if same:
+        yield f"{' and '.join(same)} {'is' if len(same) == 1 else 'are'}", same
     if alike := _in_order(X, names, y):
         yield f"{' and '.join(alike)} {'has' if len(alike) == 1 else 'have'} the order of", alike
+    near = _CLOSE * min(y.std(), float(np.ptp(np.quantile(y, (0.25, 0.75)))))  # a tail is no spread of most rows
     logs, log_y = (np.log(np.where(part > 0.0, part, np.nan)) for part in (X, y))
     for i, j in combinations(range(len(names)), 2):
         for p, q, product, total in _FORMULAS:
@@ -56,7 +74,7 @@ def _formulas(X: np.ndarray, names: list[str], y: np.ndarray) -> Iterator[tuple[
             if factor is not None:
                 scaled = ", up to a factor," if abs(factor) > _CLOSE else ""
                 yield f"{first} {product} {second}{scaled} is", [names[i], names[j]]
-            if (abs(y - p * X[:, i] - q * X[:, j]) <= _CLOSE * y.std()).mean() >= _SHARE:
+            if (abs(y - p * X[:, i] - q * X[:, j]) <= near).mean() >= _SHARE:
                 yield f"{first} {total} {second} is", [names[i], names[j]]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -11,25 +12,27 @@ import numpy as np
 
 from rkhs.data.columns import (
     COUNTS,
-    TENFOLD,
     TWINS,
     Column,
+    are_counts,
     column_remarks,
     many,
     rounded,
     row_copies,
     samples_remark,
     spreads,
+    wants_scaling,
 )
 from rkhs.data.known_columns import alike_spellings
 from rkhs.data.molecule_files import molecule_remarks
 from rkhs.plots.display import colour_ends
 from rkhs.reports.items import Items
-from rkhs.reports.pictures import histogram
+from rkhs.reports.pictures import histogram, share_bar
 from rkhs.reports.wording import day_text, readable, whole_percent
 
-HEAD = ("column", "kind", "read as", "empty", "spread", "")
+HEAD = ("column", "kind", "read as", "gaps", "smallest", "median", "largest", "")
 _MOST, _BINS, _COMMON = 200, 12, 3
+_FIRST, _FIRST_COLUMNS, _LONG = 5, 60, 40  # of the rows that are listed; letters
 _KINDS = {"identifier": "identifier", "name": "identifier", "date": "date", "days": "date", "free": "free text"}
 _COPIES = ("item is a copy of an earlier one", "items are copies of earlier ones")
 
@@ -60,7 +63,8 @@ def _size(items: Items) -> str:
         "curves": f"{n} curves of {d} values each.",
         "": f"{n} {named}.",
     }
-    return of_kind.get(items.kind if d else "", f"{n} {named} with {many(d, 'column', 'columns')} each.")
+    listed = f", of which the page lists {_MOST}" if len(items.named_columns) > _MOST else ""
+    return of_kind.get(items.kind if d else "", f"{n} {named} with {many(d, 'column', 'columns')} each{listed}.")
 
 
 def _columns(items: Items, scaled: bool) -> Iterator[str]:
@@ -68,24 +72,20 @@ def _columns(items: Items, scaled: bool) -> Iterator[str]:
     if not found:
         return
     names, cells = [name for name, _ in found], np.column_stack([column for _, column in found])
-    remarks = (remark.text for remark in column_remarks(cells, names, items.dates, items.names))
-    yield from (f"T{text[1:]}." if text == COUNTS else text for text in remarks)
+    yield from (remark.text for remark in column_remarks(cells, names, items.dates, items.names))
+    if items.kind == "vectors" and are_counts(cells, names):
+        yield COUNTS
     for name, column in found:
         yield from alike_spellings(name, [*filter(lambda cell: isinstance(cell, str), column.tolist())])
     if items.kind == "vectors":  # MixedTable divides each column by its spread
         yield from () if scaled else _scales(cells, names)
-        yield from _samples(items, cells, names)
-
-
-def _samples(items: Items, cells: np.ndarray, names: Sequence[str]) -> Iterator[str]:
-    """A sentence on columns that look like samples, if rows have names."""
-    if items.named and (note := samples_remark(cells, items.names, names)):
-        yield f"{note[0].upper()}{note[1:]}."
+        note = samples_remark(cells, items.names, names) * items.named
+        yield from [f"{note[:1].upper()}{note[1:]}."][: len(note)]
 
 
 def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:
     found = spreads(X)
-    if found is not None and found.ratio > TENFOLD:
+    if found is not None and wants_scaling(X):
         yield (
             f"The columns have different scales: the standard deviation of {names[found.widest]} is "
             f"{readable(found.most)}, that of {names[found.narrowest]} is {readable(found.least)}, "
@@ -150,46 +150,75 @@ def class_name(value: Any) -> str:
 
 def column_rows(items: Items, columns: str, target: tuple[str, np.ndarray] | None) -> list[list[str]]:
     """Cells of HTML: the target first, then the columns, as many as a page can hold."""
-    rows = [] if target is None else [_row(*target, "the target: not read by the map", classed=is_class(target[1]))]
-    for name, cells in items.named_columns[:_MOST]:
-        rows.append(_row(name, cells, _read_as(cells, columns), dated=name in items.dates))
-    more = len(items.named_columns) - _MOST
-    return [*rows, *[[f"and {more} more", *[""] * (len(HEAD) - 1)]][: max(more, 0)]]
+    read = {"scaled": "standardised", "filled": "standardised, gaps filled", "ranked": "ranks"}.get(columns, "as it is")
+    first = [] if target is None else [_row(*target, "the target: not read by the map", classed=is_class(target[1]))]
+    return [*first, *(_row(*one, read, dated=one[0] in items.dates) for one in items.named_columns[:_MOST])]
 
 
-def _read_as(cells: np.ndarray, columns: str) -> str:
-    if cells.dtype == object and any(isinstance(cell, str) for cell in cells):
-        return "categories"
-    return {"scaled": "standardised", "filled": "standardised, gaps filled", "ranked": "ranks"}.get(columns, "as it is")
+def first_rows(items: Items, target: tuple[str, np.ndarray] | None) -> tuple[list[str], list[list[str]]]:
+    """Heads, and cells of HTML of the first rows as they were read; nothing of items that are no rows of cells."""
+    whole = _whole_columns(items)
+    columns = [*([] if target is None else [target]), *whole[:_FIRST_COLUMNS]]
+    rows = [
+        [cut(name), *(cut(_as_read(cells[i], title in items.dates)) for title, cells in columns)]
+        for i, name in enumerate(items.names[: _FIRST * (len(whole) > 0)])
+    ]
+    return ["", *(title for title, _ in columns), *["…"][: max(len(whole) - _FIRST_COLUMNS, 0)]], rows
+
+
+def _whole_columns(items: Items) -> list[tuple[str, Any]]:
+    """Names and cells of what a row of the file holds."""
+    if items.kind == "curves" and items.numbers is not None:
+        return [*zip(items.columns or map(str, range(items.numbers.shape[1])), items.numbers.T, strict=True)]
+    objects = items.smiles or (items.X if items.kind in ("sequences", "texts") else None)
+    return items.named_columns if objects is None else [("SMILES" if items.smiles else items.kind[:-1], objects)]
+
+
+def _as_read(cell: Any, dated: bool) -> str:
+    number = day_text if dated else partial(readable, digits=7)
+    return class_name(cell) if isinstance(cell, str) or not class_name(cell) else number(cell)
+
+
+def cut(text: str) -> str:
+    """HTML of a text, of a long one its beginning and the whole as a title."""
+    short = escape(text[: _LONG - 1])
+    return escape(text) if len(text) <= _LONG else f'<span title="{escape(text)}">{short}…</span>'
 
 
 def _row(name: str, cells: np.ndarray, read: str, *, dated: bool = False, classed: bool = False) -> list[str]:
     known: Any = [cell for cell in cells.tolist() if class_name(cell)]
     column = Column(cells, name, dated=dated)
     gaps = len(cells) - len(known)
-    empty = f"{gaps} ({whole_percent(gaps / len(cells))})" if gaps else "none"
-    kind, spread, bars, far = _of_classes(known) if column.is_text or classed or not known else _of_numbers(column)
-    return [escape(name), _KINDS.get(column.kind, kind), read, empty, escape(spread), histogram(bars, far)]
+    share = gaps / len(cells)
+    empty = sorted_by(share, f"{gaps} ({whole_percent(share)}){share_bar(share)}" if gaps else "none")
+    kind, values, bars, far = _of_classes(known) if column.is_text or classed or not known else _of_numbers(column)
+    read = "categories" if column.is_text and not classed else read
+    return [escape(name), _KINDS.get(column.kind, kind), read, empty, *values, histogram(bars, far)]
 
 
-def _of_classes(known: list[Any]) -> tuple[str, str, np.ndarray, str]:
+def sorted_by(key: float, text: str) -> str:
+    """A cell that is sorted by a number."""
+    return f'<td data-key="{key:.9g}">{text}</td>'
+
+
+def _of_classes(known: list[Any]) -> tuple[str, list[str], np.ndarray, str]:
     counts = Counter(map(class_name, known))
     common = ", ".join(
         f"{text if len(text) < 25 else f'{text[:23]}…'} ({count})" for text, count in counts.most_common(_COMMON)
     )
     more = f", {len(counts) - _COMMON} more" if len(counts) > _COMMON else ""
     kind = {0: "empty", 1: "constant"}.get(len(counts), f"{len(counts)} classes")
-    return kind, common + more, np.array([count for _, count in counts.most_common(_BINS)]), "neither"
+    bars = np.array([count for _, count in counts.most_common(_BINS)])
+    return kind, [f'<td colspan="3">{escape(common + more)}</td>'], bars, "neither"
 
 
-def _of_numbers(column: Column) -> tuple[str, str, np.ndarray, str]:
-    low, middle, high = np.quantile(column.known, (0.0, 0.5, 1.0)).tolist()
-    if low == high:
+def _of_numbers(column: Column) -> tuple[str, list[str], np.ndarray, str]:
+    dated = column.kind == "days"  # whose median is one of them
+    values = np.quantile(column.known, (0.0, 0.5, 1.0), method="lower" if dated else "linear").tolist()
+    if values[0] == values[2]:
         return _of_classes(column.known.tolist())
     kind = "whole numbers" if bool((column.known == np.round(column.known)).all()) else "numbers"
     start, end, far = colour_ends(column.known)
     bars = np.histogram(column.known.clip(start, end), min(_BINS, column.different))[0]
-    if column.kind != "days":
-        return kind, f"{readable(low)} to {readable(high)}, median {readable(middle)}", bars, far
-    first, half, last = map(day_text, (low, middle, high))
-    return kind, f"{first} to {last}, half before {half}", bars, far
+    text = day_text if dated else readable
+    return kind, [sorted_by(value, text(value)) for value in values], bars, far

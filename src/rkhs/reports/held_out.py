@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rkhs.data.columns import lone_values
-from rkhs.reports.answers import LEAST_R2 as LEAST_R2, answer_in_columns as answer_in_columns
+from rkhs.reports.answers import answer_in_columns as answer_in_columns
 
 if TYPE_CHECKING:
     from rkhs.estimators import OperatorKernelRegressorCV
@@ -21,6 +21,10 @@ OUTLIER_FACTOR = 5.0  # times the median residual: of a normal law one in a thou
 SHARED = (5.0 / 25.0 + 5.0 / 4.0) ** 0.5  # of an error by fits that share rows: Nadeau and Bengio, 25 splits of a fifth
 _TAIL = 3.317  # log(log(1000) / log(2)) / log(2)
 _DECADES, _SKEWED = 2.0, 1.1  # of a target whose logarithm is the better one; mean over median
+# Decades of the middle 80 % from which that of an about symmetric logarithm is too, and how uneven its halves may be.
+# Of lognormal targets and of columns of public tables above, none is predicted worse by its logarithm; errors
+# of the decimal point in 6 % of the rows do not make a normal law one.
+_SYMMETRIC_DECADES, _UNEVEN = 0.8, 2.0
 _CODES = 20  # different whole numbers that may stand for classes
 
 
@@ -54,13 +58,15 @@ def held_out_errors(
 
 
 def logarithm_note(name: str, values: np.ndarray) -> list[str]:
-    """The advice to predict the logarithm of positive, skewed numbers of which nine tenths span decades."""
+    """The advice to predict the logarithm of positive, skewed numbers over decades."""
     known = values[np.isfinite(values)]
     if len(known) < _ROWS_EACH or not (known > 0.0).all() or known.mean() < _SKEWED * np.median(known):
         return []
-    span = float(np.ptp(np.log10(np.quantile(known, (0.05, 0.95)))))
-    what = f"{name} is positive and spans {span:.1f} decades, so that its largest values decide the fit"
-    return [what] if span >= _DECADES else []
+    least, low, middle, high, most = np.log10(np.quantile(known, (0.05, 0.1, 0.5, 0.9, 0.95))).tolist()
+    even = max(high - middle, middle - low) <= _UNEVEN * min(high - middle, middle - low)
+    wide = most - least >= _DECADES or (even and high - low >= _SYMMETRIC_DECADES)
+    what = f"{name} is positive and nine tenths of its values span {most - least:.1f} decades"
+    return [f"{what}, so that its largest values decide the fit"] * wide
 
 
 def decisive_rows(residuals: np.ndarray) -> tuple[list[int], float]:
@@ -104,4 +110,4 @@ def target_notes(names: Sequence[str], Y: np.ndarray) -> Iterator[str]:
             yield f"{many}: if they stand for classes, write them as texts, such as 'class {different[0]:g}'"
         if np.nanmin(column) == np.nanmax(column):
             yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
-        yield from (remark.text for remark in lone_values(name, column[np.isfinite(column)]))
+        yield from (one.text for one in lone_values(name, column[np.isfinite(column)]))

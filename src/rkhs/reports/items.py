@@ -86,7 +86,8 @@ def read_items(
     if getattr(items, "ndim", 0) == 3 and not hasattr(items, "data_matrix"):
         raise InputError("X must be one matrix; got several Gram matrices. Report their sum, or one of them")
     index, titles = (items.index, items.columns) if hasattr(items, "iloc") else (None, None)
-    labels = _texts(_first(names, _short(data), _texts_of(index)), n, "names") or ("",) * n
+    of_file = short_names(data.row_names) if data is not None and data.row_names else None
+    labels = _texts(_first(names, of_file, _texts_of(index)), n, "names") or ("",) * n
     structures = _texts(_first(smiles, getattr(data, "smiles", None)), n, "smiles")
     kind = _kind(items, domain, structures) if data is None else data.kind
     numbers = _numbers(items, kind)
@@ -106,11 +107,6 @@ def read_items(
         dates=getattr(data, "dates", ()),
         filled=getattr(data, "filled", 0),
     )
-
-
-def _short(data: Dataset | None) -> tuple[str, ...] | None:
-    """Names of the rows of a file without what all have in common."""
-    return short_names(data.row_names) if data is not None and data.row_names else None
 
 
 def _texts_of(index: Any) -> Any:

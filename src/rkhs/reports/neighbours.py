@@ -9,6 +9,7 @@ import numpy as np
 
 from rkhs._core.errors import RkhsError
 from rkhs.estimators import KernelEstimator, KernelMap
+from rkhs.estimators.robust_fit import spread_limits
 from rkhs.reports.items import Items
 from rkhs.reports.wording import count_word, loss_words
 
@@ -24,6 +25,14 @@ class Neighbours:
     distances: np.ndarray  # (n, k)
     novelty: np.ndarray  # (n,): posterior variance given the others, between 0 and 1.01
     copies: list[list[int]]  # groups of items at distance zero
+
+    @property
+    def novel(self) -> list[int]:
+        """Items far from their nearest neighbour by the rule of :class:`RobustFit`, the farthest first."""
+        first = self.distances[:, 0]
+        score = first / max(float(first.max()), 1e-300) * 1e-9  # limits of a score are at most one
+        order = np.argsort(-first, kind="stable")
+        return order[score[order] > spread_limits(score)[1]].tolist()
 
 
 @dataclass(frozen=True, eq=False)

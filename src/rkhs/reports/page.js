@@ -37,7 +37,7 @@
     return start.slice(0, k);
   }).replace(/[\p{L}\p{N}]*$/u, "").length;
   function brief(name) {
-    const rest = shared > 5 ? name.slice(shared) : name;
+    const rest = (shared > 5 ? name.slice(shared) : name).replace(/ \(row \d+\)$/, "");
     return rest.length > 22 ? `${rest.slice(0, 9)}…${rest.slice(-12)}` : rest;
   }
 
@@ -524,17 +524,34 @@
     });
   }
 
-  // ---------------------------------------------------------------- long tables, and commands to copy
+  // ---------------------------------------------------------------- long tables, tables that sort, and commands to copy
   for (const body of document.querySelectorAll("tbody")) {
     const rest = [...body.rows].slice(MOST_ROWS);
     if (rest.length < 3) continue;
     const button = make("button", `Show all ${body.rows.length} rows`, { type: "button", class: "unfold" });
     for (const row of rest) row.hidden = true;
     button.addEventListener("click", () => {
-      for (const row of rest) row.hidden = false;
+      for (const row of body.rows) row.hidden = false;
       button.remove();
     });
     body.closest(".wide").after(button);
+  }
+  for (const head of document.querySelectorAll(".sorts th")) {
+    if (!head.textContent || head.closest("table").tBodies[0].rows.length < 3) continue;
+    const button = make("button", head.textContent, { type: "button", class: "sort" });
+    head.replaceChildren(button);
+    button.addEventListener("click", () => {
+      // Cells with a number are sorted by it, rows without one are the last.
+      const body = head.closest("table").tBodies[0], rows = [...body.rows], count = rows.filter((row) => !row.hidden).length;
+      const key = (row) => row.cells[head.cellIndex]?.dataset.key, text = (row) => row.cells[head.cellIndex].textContent;
+      const way = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+      rows.sort(rows.some(key) ? (a, b) => (key(a) ? 0 : 1) - (key(b) ? 0 : 1) || way * (key(a) - key(b))
+        : (a, b) => way * text(a).localeCompare(text(b), "en", { numeric: true }));
+      for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", way > 0 ? "ascending" : "descending");
+      body.append(...rows);
+      rows.forEach((row, k) => { row.hidden = k >= count; });
+    });
   }
   for (const block of document.querySelectorAll("pre")) {
     const button = make("button", "Copy", { type: "button", class: "copy" }), code = block.firstChild;

@@ -39,8 +39,10 @@ class Content:
     items: Items  # those on the page
     total: int  # number of all items
     notes: Sequence[str]  # what was done to read the items
-    audit: tuple[str, ...]
+    audit: tuple[str, ...]  # empty if the page is the map alone
     columns: list[list[str]]  # cells of the table of columns
+    first: tuple[list[str], list[list[str]]]  # heads and cells of the first rows
+    pairs: tuple[str, list[list[str]]]  # a sentence on columns that go together, and their cells
     codes: np.ndarray  # (n, p)
     neighbours: Neighbours
     layout: MapLayout
@@ -48,7 +50,6 @@ class Content:
     title: str
     model_file: str | None
     commands: Sequence[tuple[str, str]]  # description and command
-    whole: bool  # the whole report, or only the map
     prediction: Prediction | str | None = None  # or why there is none
     rebuilt: Rebuilt | str = ""  # or why there is none
     diagnosis: tuple[Sequence[str], float | None] = ((), None)  # see :func:`~rkhs.reports.findings.diagnosis`
@@ -59,18 +60,17 @@ def page(content: Content) -> str:
     style, script = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     first, *others = summary(content)
     parts = [("map", "Map", _map(content))]
-    if content.whole:
-        table = _table(HEAD, content.columns) if content.columns else ""
+    if content.audit:
         name = "The table" if len(content.columns) > 1 else "The items"
         parts = [
             ("target", "The target", _target(content)),
-            ("input", name, table + _listed([*content.notes, *content.audit])),
+            ("input", name, _input(content)),
             *parts,
             ("items", "Items to look at", _rebuilt(content) + _novel(content) + _copies(content)),
             ("next", "Next", _next(content)),
         ]
     parts = [part for part in parts if part[2]]
-    links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in parts) if content.whole else ""
+    links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in parts) if content.audit else ""
     sections = "".join(f'<section id="{name}"><h2>{title}</h2>{body}</section>' for name, title, body in parts)
     policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
     title, footer = escape(content.title), f"Made with {type(content.model).__name__}; {versions()}"
@@ -113,10 +113,13 @@ def _listed(sentences: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences) + "</ul>"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], look: str = "") -> str:
+    """A table, of which a cell may have its tags, and others are HTML within them; nothing without rows."""
+    cells = ((cell if cell.startswith("<td") else f"<td>{cell}</td>" for cell in row) for row in rows)
+    body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
     top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+    table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide {look}">{table}</div>' * bool(body)
 
 
 def summary(content: Content) -> list[str]:
@@ -201,7 +204,8 @@ def _atom_contributions(items: Items, found: Prediction) -> str:
         for at, parts in found.atoms
         for i in found.rows[[at]].tolist()
     )
-    return f'<h3>Contributions of atoms</h3>{_paragraph(f"{note} largest predictions.")}<ul class="tiles">{cells}</ul>'
+    text = _paragraph(f"{note} largest predictions.{found.doubt}")
+    return f'<h3>Contributions of atoms</h3>{text}<ul class="tiles">{cells}</ul>'
 
 
 def _confusion(found: Prediction) -> str:
@@ -231,10 +235,24 @@ def _item_button(items: Items, i: int) -> str:
     return f'<button type="button" class="pick" data-item="{i}">{escape(items.names[i])}</button>'
 
 
+def _input(content: Content) -> str:
+    """The first rows, the columns, pairs of them, and what was found in the file."""
+    (head, rows), (note, pairs) = content.first, content.pairs
+    first = f"<details><summary>The first {len(rows)} rows as they were read</summary>{_table(head, rows)}</details>"
+    together = f"<h3>Columns that go together</h3>{_paragraph(note)}"
+    return (
+        first * bool(rows)
+        + _table(HEAD, content.columns, "columns sorts")
+        + together * bool(note)
+        + _table(["column", "goes with", "strength", "measure"], pairs, "sorts")
+        + _listed([*content.notes, *content.audit])
+    )
+
+
 def _map(content: Content) -> str:
     far = [content.items.names[i] for i in within_view(content.layout.coordinates)[1]]
     outside = [f"Far outside the others, drawn at the edge: {', '.join(far)}."] if far else []
-    above = [] if content.whole else summary(content)
+    above = [] if content.audit else summary(content)
     sentences = [text for text in map_sentences(content.layout) if text not in above]
     notes = "".join(map(_paragraph, [*sentences, *outside]))
     return (
@@ -300,15 +318,14 @@ def _thumbnail(row: np.ndarray, shape: tuple[int, ...], low: float, high: float)
 def _changes(items: Items, old: np.ndarray, new: np.ndarray, units: np.ndarray | float, i: int) -> list[str]:
     names = items.columns or [f"column {j}" for j in range(old.shape[1])]
     order = np.argsort(-np.abs((old[i] - new[i]) / units), kind="stable")[:_MAX_CHANGES].tolist()
-    word = {j: day_text if names[j] in items.dates else readable for j in order}
+    word = {j: (lambda day: day_text(day // 1)) if names[j] in items.dates else readable for j in order}
     known = [j for j in order if np.isfinite(old[i, j] - new[i, j])]
     return [escape("; ".join(f"{names[j]} {word[j](old[i, j])} → {word[j](new[i, j])}" for j in known))]
 
 
 def _novel(content: Content) -> str:
     found, items = content.neighbours, content.items
-    order, first = np.argsort(-found.novelty, kind="stable")[: min(_MAX_ROWS, len(items) // 2)], found.distances[:, 0]
-    order = order[np.argsort(-first[order], kind="stable")]
+    first = found.distances[:, 0]
     unit = float(np.median(first)) or float(first.max()) or 1.0
     rows = [
         [
@@ -316,8 +333,10 @@ def _novel(content: Content) -> str:
             f"{first[i] / unit:.1f} times the median",
             _item_button(items, found.indices[i, 0]),
         ]
-        for i in order.tolist()
+        for i in found.novel[:_MAX_ROWS]
     ]
+    if not rows:
+        return "<h3>Novel</h3>" + _paragraph("No item is novel: none is far from its nearest neighbour.")
     note = "The items least similar to the others. 'Median' is the median distance to the nearest neighbour."
     return f"<h3>Novel</h3>{_paragraph(note)}" + _table(
         ["item", "distance to the nearest neighbour", "nearest neighbour"], rows
@@ -393,19 +412,14 @@ def _field(name: str, values: np.ndarray) -> dict[str, Any]:
             "numbers": _floats(values),
             "ends": [float(f"{end:.6g}") for end in colour_ends(values)[:2]],
         }
-    texts = [class_name(value) for value in values.tolist()]
-    classes = sorted({text for text in texts if text}, key=_natural)
+    texts = [*map(class_name, values.tolist())]
+    different = {*texts} - {""}
+    numbered = values.dtype.kind == "f" or all(map(str.isdigit, different))
+    classes = sorted(different, key=float if numbered else str)
     if len(classes) > _COLOURS:
         return {"name": name, "texts": texts}
     place = {text: i for i, text in enumerate(classes)}
     return {"name": name, "classes": classes, "of": [place.get(text, -1) for text in texts]}
-
-
-def _natural(text: str) -> tuple[int, float, str]:
-    try:
-        return (0, float(text), text)
-    except ValueError:
-        return (1, 0.0, text)
 
 
 def _column_fields(items: Items) -> list[tuple[str, np.ndarray]]:

@@ -66,7 +66,7 @@ def drawing(smiles: str) -> str:
     bonds = "".join(
         _two(bond.GetBeginAtomIdx()) + _two(bond.GetEndAtomIdx()) + _bond_letter(bond) for bond in molecule.GetBonds()
     )
-    labels = " ".join(_label(atom) for atom in molecule.GetAtoms() if _is_labelled(atom))
+    labels = " ".join(filter(None, map(_label, molecule.GetAtoms())))
     return f"{atoms}|{bonds}|{labels}"
 
 
@@ -91,13 +91,11 @@ def _bond_letter(bond: Any) -> str:
     return wedge or {2.0: "2", 3.0: "3"}.get(bond.GetBondTypeAsDouble(), "1")
 
 
-def _is_labelled(atom: Any) -> bool:
-    return atom.GetAtomicNum() != 6 or atom.GetFormalCharge() != 0 or atom.GetIsotope() != 0 or atom.GetDegree() == 0
-
-
 def _label(atom: Any) -> str:
-    isotope = str(atom.GetIsotope()) if atom.GetIsotope() else ""
-    return f"{atom.GetIdx()}:{isotope}{atom.GetSymbol()}:{atom.GetTotalNumHs()}:{atom.GetFormalCharge()}"
+    """Place, symbol, hydrogens and charge of an atom; nothing of a carbon within a chain or ring."""
+    isotope, charge = atom.GetIsotope() or "", atom.GetFormalCharge()
+    labelled = atom.GetAtomicNum() != 6 or charge or isotope or not atom.GetDegree()
+    return f"{atom.GetIdx()}:{isotope}{atom.GetSymbol()}:{atom.GetTotalNumHs()}:{charge}" if labelled else ""
 
 
 def structure_svg(smiles: str, parts: np.ndarray | None = None) -> str:
@@ -134,6 +132,11 @@ def histogram(counts: np.ndarray, far: str = "neither") -> str:
         for j, height in enumerate(heights)
     )
     return f'<svg class="histogram" viewBox="0 0 96 33" aria-hidden="true">{parts}</svg>'
+
+
+def share_bar(share: float) -> str:
+    """A share as a thin bar."""
+    return f'<svg class="share" viewBox="0 0 96 5" aria-hidden="true"><path d="M0 0h{96.0 * share:.1f}v5H0z"/></svg>'
 
 
 def scatter(predicted: np.ndarray, true: np.ndarray, name: str, marked: Sequence[tuple[int, int, str]] = ()) -> str:

@@ -15,11 +15,12 @@ from rkhs._core.errors import InputError, quote
 from rkhs._core.files import atomic_file
 from rkhs._core.threads import within_limit
 from rkhs.estimators import KernelEstimator
-from rkhs.reports.audit import audit, column_rows
+from rkhs.reports.audit import audit, column_rows, first_rows
 from rkhs.reports.findings import diagnosis, rebuild
 from rkhs.reports.items import read_items
 from rkhs.reports.neighbours import draw_map, find_neighbours
 from rkhs.reports.page import Content, page, summary
+from rkhs.reports.pairs import strongest_pairs
 from rkhs.reports.target import predict_target
 
 
@@ -183,6 +184,8 @@ def make_report(
         notes=notes,
         audit=tuple(audit(everything, scaled=columns == "scaled")) if whole else (),
         columns=column_rows(everything, columns, asked),
+        first=first_rows(everything, asked),
+        pairs=strongest_pairs(everything, asked) if whole else ("", []),
         codes=codes,
         neighbours=neighbours,
         layout=draw_map(model, codes, K),
@@ -190,7 +193,6 @@ def make_report(
         title=title or ("Report" if items.source is None else f"Report of {os.path.basename(items.source)}"),
         model_file=model_file,
         commands=commands,
-        whole=whole,
     )
     content = _measured(content, progress_line) if whole else content
     return Report(page(content), content.audit, tuple(summary(content)), tuple(content.diagnosis[0]))

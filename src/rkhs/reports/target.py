@@ -16,7 +16,7 @@ from rkhs._core.errors import RkhsError
 from rkhs.data.columns import as_numbers, repeats_items
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
-from rkhs.reports.answers import LEAST_R2, answer_in_columns
+from rkhs.reports.answers import answer_in_columns
 from rkhs.reports.audit import class_name, is_class
 from rkhs.reports.held_out import (
     SHARED,
@@ -47,6 +47,16 @@ class Prediction:
     columns: list[tuple[str, float]]  # permutation importances: root mean square change of the predictions
     chance: float  # the same of a shuffled copy of the first column, in a fit that reads it too
     atoms: list[tuple[int, np.ndarray]]  # positions in ``rows``, and the contributions of their atoms
+
+    @property
+    def doubt(self) -> str:
+        """What is said of a model that explains little of numbers; nothing of classes."""
+        spread = float(((self.true - self.true.mean()) ** 2).sum())
+        explained = (
+            1.0 - float(((self.true - self.predicted) ** 2).sum()) / spread if spread and not self.classes else 1.0
+        )
+        words = f"The model explains {max(explained, 0.0):.0%} of the variance (R²), so its atoms are no finding."
+        return f" {words}" * (explained < _WEAK_R2)
 
     def cell(self, value: float) -> str:
         """A value of the target as a person writes it."""
@@ -85,7 +95,7 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     numbers = partial(_score_numbers, found=found, names=np.array(items.names)[rows].tolist())
     groups = partial(_score_classes, shared=SHARED if nested else 1.0)
     predicted, residuals, sentences = (groups if classed else numbers)(name, true, left_out)
-    if not classed and found.get("R^2", 0.0) > LEAST_R2:
+    if not classed:
         sentences += _answers(items, rows, true, name)
     columns, chance = _permutation_importances(machine, items, X, Y, left_out)
     chosen = ", with settings that were chosen without it" if nested else ""

@@ -16,8 +16,9 @@ def readable(value: float, digits: int = 4) -> str:
 
 
 def day_text(value: float) -> str:
-    """The date of a number of days since 1970."""
-    return str(np.datetime64("1970-01-01") + int(value))
+    """The date of a number of days since 1970, with the time of a part of a day."""
+    text = str(np.datetime64("1970-01-01T00:00") + round(1440.0 * value)).replace("T", " ")
+    return text if value % 1.0 else text[:10]
 
 
 def with_error(value: float, error: float) -> str:
