@@ -332,7 +332,6 @@ def test_gram_matrices_and_rows_without_names(folder: Path, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out)["held-out error"] == pytest.approx((-plain.best_score_) ** 0.5)
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "words",
     [(), ("--kernel", "tanimoto", "--set", "center=True"), ("--fingerprint", "morgan"), ("--robust",)],
