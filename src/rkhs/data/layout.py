@@ -245,6 +245,8 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     """The format of a file by its first rows."""
     guessed: list[str] = []
     layout, rows, above = _first_rows(path, options, guessed)
+    if options.skip_rows is None and options.header is not False:
+        _refuse_counts(layout, rows)
     above = _rows_above(rows, above, guessed)
     table, over = rows[above:], rows[:above]
     last = _last_with_letters(over)  # may name the columns
@@ -281,6 +283,15 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
         words=_columns_with(TEXT, kinds, width) | month_columns(body, width),
         guessed=tuple(guessed),
     )
+
+
+def _refuse_counts(layout: Layout, rows: list[Row]) -> None:
+    """Refuse a file of scikit-learn: numbers of rows and columns and names of classes over a table without names."""
+    first, second = ([cell.strip() for cell in layout.delimiter.join(row).split(",")] for row in [*rows, [], []][:2])
+    counts = [*map(str.isdecimal, first)]
+    if counts[:2] == [True, True] and len(first) > 2 and not any(counts[2:]) and len(second) == int(first[1]) + 1:
+        what = "the first row holds numbers of rows and columns, and names of classes, over columns without names"
+        raise Mendable(f"{layout.path}: {what}; pass skip_rows=1 header=False", skip_rows=1, header="no")
 
 
 def _from_first_row(layout: Layout, body: list[Row], path: Path) -> list[Row]:
