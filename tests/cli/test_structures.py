@@ -348,6 +348,7 @@ def test_how_often_the_true_structure_is_first_is_measured_at_the_fit(folder: Pa
     assert found["first"] > 5.0 * found["first by guessing"]
     facts = {"class": "M", "input": {"items": 60, "kind": "spectra"}, "seconds": 1.0, "rows without a structure": 0}
     facts |= {"different structures": 50, "reg": 1.0, "kernel": "k", "left-out error": 0.95, "model": "m"}
+    facts["names"] = True
     for first, hardly in ((0.36, False), (0.02, True)):
         said = " ".join(_summary(facts | {"first": first, "first by guessing": 0.01, "structures left out": 10}))
         assert f"the true one is first of about 10 left out with it for {first:.1%} (by guessing 1.0%)" in said
