@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import GroupKFold
 
 import rkhs
-from rkhs._core.checks import check_folds
 from rkhs._core.errors import InputError
 from rkhs.cli.main import main
 from rkhs.cli.structures import _first_of_left_out, _summary
@@ -21,8 +22,8 @@ from rkhs.data.known_columns import candidates_of, labels_of, read_column
 from rkhs.data.molecule_files import flat_smiles
 from rkhs.data.table_reader import column_titles
 
-pytest.importorskip("matchms", reason="spectra need matchms (extra `spectra`)")
-pytest.importorskip("rdkit", reason="structures need RDKit (extra `chem`)")
+if not all(map(find_spec, ("matchms", "rdkit"))):  # imported by the tests alone: it takes a second
+    pytest.skip("spectra need matchms, structures RDKit (extra `spectra`)", allow_module_level=True)
 
 PARTS = ("C", "O", "N", "CC", "C(=O)", "c1ccccc1", "S", "Cl", "F", "OC")
 
@@ -337,7 +338,7 @@ def test_how_often_the_true_structure_is_first_is_measured_at_the_fit(folder: Pa
     smiles = flat_smiles(read_column(folder / "spectra.mgf", "smiles", argument="x"))
     found = _first_of_left_out(model, smiles)
     place, hits = np.unique(smiles, return_inverse=True)[1], []
-    for train, test in check_folds(5, len(smiles), None, 0, place):
+    for train, test in GroupKFold(5).split(smiles, groups=place):
         reg = model.reg_ * len(smiles) / len(train)
         part = clone(model).set_params(reg=reg).fit([data.items[i] for i in train], smiles[train].tolist())
         candidates = sorted({*smiles[test].tolist()})

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rkhs import estimators, kernels, metrics, models
-from rkhs._core.checks import check_folds
 from rkhs._core.errors import InputError, brief, warn
 from rkhs.cli.build import build_estimator
 from rkhs.cli.inputs import (
@@ -78,9 +77,9 @@ def fit_structures(args: argparse.Namespace) -> None:
         **_first_of_left_out(model, flat[known]),
         "names": data.namings != [],
         "model": args.output,
-        "seconds": time.perf_counter() - args.started,
     }
     write_model(args.output, model, data, args, predict={"columns": [name], "structures": True})
+    facts["seconds"] = time.perf_counter() - args.started
     print_result(args, facts, list(_summary(facts)))
 
 
@@ -106,7 +105,7 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
         if facts["left-out error"] > _LARGE and facts.get("first", 0.0) <= _BETTER * facts.get(
             "first by guessing", 0.0
         ):
-            yield little_sentence("the mean structure", f"more {items['kind']}")
+            yield little_sentence("the mean structure", f"or more {items['kind']}")
     yield f"model: {facts['model']}"
     what = "names of items" if facts["names"] else "numbers of items from 1, as these have no names,"
     yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of {what} and SMILES"
@@ -114,10 +113,12 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
 
 def _first_of_left_out(model: estimators.InputOutputKernelRegressor, flat: np.ndarray) -> dict[str, float]:
     """How often the true structure is the best of those left out with it, by fits to four fifths of the structures."""
+    from sklearn.model_selection import GroupKFold
+
     names, place = np.unique(flat, return_inverse=True)
     if model.leave_one_out_error_ is None or len(names) < _FEWEST_STRUCTURES:
         return {}
-    folds = check_folds(_FOLDS, len(flat), None, 0, place)
+    folds = list(GroupKFold(_FOLDS).split(flat, groups=place))
     numbers = np.zeros(len(flat), dtype=int)
     for number, (_, test) in enumerate(folds):
         numbers[test] = number
