@@ -120,7 +120,9 @@ def test_rows_of_equal_items_are_left_out_together(folder: Path, capsys: pytest.
     error = float((search.nested_residuals(X[again], y) ** 2).mean() ** 0.5)
     assert f"held-out error: {error:.4g} +- " in said
     assert "each of 30 items left out in turn" in said
-    assert "equal items: 12 of 42 rows repeat the item of an earlier row, 12 of them with another value; all rows" in said
+    assert (
+        "equal items: 12 of 42 rows repeat the item of an earlier row, 12 of them with another value; all rows" in said
+    )
     assert "copies" not in said
     np.testing.assert_array_equal(model.groups_, again)
     assert main(["report", "twice.csv", "--predict", "price", "-o", "p.html", "--set", "max_iter=2"]) == 0

@@ -85,6 +85,7 @@ def extension_of(path: str | os.PathLike[str]) -> str:
     """The end of the name of a file that says its format, in small letters."""
     name = Path(path).name.lower()
     end = next((end for end in (*TABLES, *SDF, *FASTA) if name.endswith(end)), Path(name).suffix)
+    end = ".tsv" if end == ".gct" else end  # expression of genes in rows
     return ".txt" if end in (".asc", ".dat", ".dist", ".dpt", ".pim", ".xy") else end  # of instruments and alignments
 
 
