@@ -110,11 +110,17 @@ def _with_texts(args: argparse.Namespace, path: str) -> argparse.Namespace:
     """The arguments with the only column of a table that may hold its sequences or texts, if none is named."""
     if args.kind not in ("sequences", "texts") or args.columns or not is_table(path):
         return args
-    named = ("predict", "groups", "color", "drop_columns", "index_column")
-    others = {str(one) for name in named for one in parts_of(str(getattr(args, name, None) or ""))}
+    others = _other_columns(args)
     places = range(column_count(path, **reading_options(args)))
     found = [one for one in (args.header != "no" and titles_of(args, path)) or places if str(one) not in others]
     return changed(args, columns=found) if len(found) == 1 else args
+
+
+def _other_columns(args: argparse.Namespace) -> set[str]:
+    """Columns that options of a command name for something else."""
+    named = ("predict", "groups", "color", "drop_columns", "index_column")
+    given = [value for name in named if (value := getattr(args, name, None)) is not None]
+    return {str(one) for value in given for one in (value if isinstance(value, list) else parts_of(str(value)))}
 
 
 def _read_items(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]) -> Dataset:

@@ -16,6 +16,7 @@ from typing import Any
 
 from rkhs import __version__
 from rkhs._core.errors import RkhsError
+from rkhs.cli.gsea import as_gct
 from rkhs.cli.options import TRACEBACK, declare, flags_in, last_command, noted
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
@@ -88,6 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _parser(*filter(None, [chosen])).parse_args(words, args)
             if getattr(args, "window", None) == 1:
                 args.window, args.rows = None, True
+            as_gct(args)
             importlib.import_module(f"rkhs.cli.{args.command}").run(args)
             if args.advice:
                 _print_line(last_command(args))

@@ -17,6 +17,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import check_readable
+from rkhs.cli.gsea import read_cls
 from rkhs.cli.inputs import (
     named_columns,
     quiet,
@@ -40,7 +41,7 @@ from rkhs.data.known_columns import (
     read_column,
     read_numbers,
 )
-from rkhs.data.table_reader import column_count
+from rkhs.data.table_reader import check_path, column_count
 from rkhs.data.tables import typed
 from rkhs.data.text import MIXED, Doubtful, FewWords, Mendable, MixedCells, Note, are_amounts, is_id_name, number_in
 
@@ -322,8 +323,15 @@ def _refuse_no_table(args: argparse.Namespace, flag: str) -> None:
 
 def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
     """A column of ``--labels``, aligned with the rows of the input by their names, or by order where it has none."""
+    of_gsea = args.labels.lower().endswith(".cls")
+    if of_gsea:
+        read_cls(args.labels, name)  # a wrong file is refused before the input is read
+    else:
+        check_path(args.labels)
     with quiet():  # the input is read for itself too
         data = read_input(changed(args, leave_out=None, only=None), args.input)
+    if of_gsea:
+        return read_cls(args.labels, name, data.n_samples + len(data.skipped))
     if not data.namings:
         return _labels_in_order(args, name, flag, data.n_samples + len(data.skipped))
     try:

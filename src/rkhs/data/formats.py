@@ -86,7 +86,7 @@ def extension_of(path: str | os.PathLike[str]) -> str:
     name = Path(path).name.lower()
     end = next((end for end in (*TABLES, *SDF, *FASTA) if name.endswith(end)), Path(name).suffix)
     others = (".asc", ".dat", ".data", ".dist", ".dpt", ".pim", ".tab", ".xy")  # of instruments, alignments, archives
-    return ".txt" if end in others else end
+    return ".tsv" if end == ".gct" else ".txt" if end in others else end
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
