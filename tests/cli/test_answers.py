@@ -462,7 +462,7 @@ def test_notes_on_molecules_are_of_their_kernel(tmp_path: Path, monkeypatch, cap
     Path("m.csv").write_text(f"smiles,y,Standard Relation\n{rows}")
     assert main(["fit", "m.csv", "--smiles", "smiles", "--predict", "y", "-o", "m.rkhs"]) == 0
     out = capsys.readouterr()
-    assert "equal items: 1 of 29 rows repeat the item of an earlier row with another value" in out.out
+    assert "equal items: 1 of 29 rows repeat the item of an earlier row, 1 of them with another value" in out.out
     assert "fingerprint" not in out.out
     assert "'Standard Relation' says > or < in 1 of" in out.err
     assert main(["fit", "m.csv", "--smiles", "smiles", "--codes", "z.csv"]) == 0

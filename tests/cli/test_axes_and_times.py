@@ -10,6 +10,7 @@ from tests.cli.commands import Run, printed, table
 RNG = np.random.default_rng(0)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("descending", [False, True])
 def test_columns_that_are_curves_are_compared_by_transpose(descending: bool, run: Run) -> None:
     axis = np.arange(200.0, 700.0, 2.0)[:: -1 if descending else 1]
@@ -118,6 +119,7 @@ def test_constant_windows_are_unlike_all(run: Run) -> None:
     assert run("novelty", "a.csv", "--window", "24", "--kernel", "gaussian", "-o", "d.csv")[0] == 0
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("noise", [0.002, 0.02])
 def test_nearly_constant_windows_do_not_vouch_for_each_other(run: Run, noise: float) -> None:
     """Two days of stand-by come first, though each is nearest to the other; in a new file such a day is as strange."""

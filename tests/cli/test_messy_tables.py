@@ -77,6 +77,7 @@ def adverts(price: str, other: str = "") -> str:
     return "\n".join(["first,mileage,consumption,colour,price", *rows, *more]) + "\n"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("price", ["€ {},{}", "{},{} €", pytest.param("EUR {},{}", marks=pytest.mark.slow)])
 def test_prices_and_units_are_numbers(price: str, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,8 @@ from rkhs.data.known_columns import candidates_of, labels_of, read_column
 from rkhs.data.molecule_files import flat_smiles
 from rkhs.data.table_reader import column_titles
 
-pytest.importorskip("matchms", reason="spectra need matchms (extra `spectra`)")
-pytest.importorskip("rdkit", reason="structures need RDKit (extra `chem`)")
+if not all(map(find_spec, ("matchms", "rdkit"))):  # imported by the tests alone: it takes a second
+    pytest.skip("spectra need matchms, structures RDKit (extra `spectra`)", allow_module_level=True)
 
 PARTS = ("C", "O", "N", "CC", "C(=O)", "c1ccccc1", "S", "Cl", "F", "OC")
 

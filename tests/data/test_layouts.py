@@ -28,6 +28,7 @@ MEASURED = ["16.6 mm", "<16.6", "1.66D+01", "16.6±0.1", "16.6*", "16.6 EUR", "0
             "(16.6)"]  # fmt: skip
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("cell", MEASURED)
 def test_a_first_column_of_measurements_is_not_taken_for_names(tmp_path: Path, cell: str) -> None:
     other = [cell.replace("6", str(digit)) + ("" if "6" in cell else " " * digit) for digit in (6, 7, 8, 9)]

@@ -418,6 +418,7 @@ def test_the_line_for_the_shell_quotes_the_name(name: str) -> None:
     assert len(words) == 6
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("model", [KernelPCA(2, columns="filled"), KernelAutoencoder(2, columns="filled", reg=1e-3)])
 def test_tables_with_gaps_show_what_is_rebuilt(model: Any) -> None:
     rng = np.random.default_rng(1)
@@ -509,7 +510,7 @@ def test_errors_of_standardised_columns_count_deviations_and_dates_are_dates() -
     assert "rows in standard deviations of their columns" in table
     found = re.findall(r"<td>([\d.]+)</td><td>(\w+) ", table)
     assert len(found) == 6
-    assert {"wide"} < {first for _, first in found}  # in the units of the file it were all of them
+    assert {"wide"} != {first for _, first in found}  # in the units of the file it were all of them
     assert max(float(error) for error, _ in found) < 100.0
     days = re.findall(r"day (\S+) → (\S+?)(?:;|<)", report.html)
     assert days

@@ -24,21 +24,24 @@ from rkhs.cli.class_choices import (
     suspicious_sentence,
 )
 from rkhs.cli.columns import column_sentences
-from rkhs.cli.inputs import named_columns, quiet, user_errors
+from rkhs.cli.inputs import quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
-from rkhs.cli.summaries import little_sentence, print_result
+from rkhs.cli.summaries import little_sentence, print_result, what_may_help
 from rkhs.cli.targets import (
     alike_spellings,
     as_command,
     identifiers,
     item_classes,
+    lone_target,
     read_column_of,
     read_with_values,
     refuse_amounts,
+    title_of_target,
     values_of_column,
 )
 from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
+from rkhs.data.text import number_in
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -49,22 +52,24 @@ _FEW_LABELS = 50  # below which their number is a part of the message
 
 
 def names_classes(args: argparse.Namespace) -> bool:
-    """Whether ``--predict`` names one column of texts, or the classes of series or graphs."""
-    named = named_columns(args.predict)
-    if len(named) != 1 or args.targets is not None or (args.gram and not args.labels):
+    """Whether one column is predicted that holds texts, or whole numbers that are classes."""
+    name, second = lone_target(args), args.labels or args.targets
+    if name is None or args.target_kind == "numbers" or (args.gram and not second):
         return False
-    classes = item_classes(args)
-    if classes is not None or not (args.labels or has_columns(args.input)):
-        return classes is not None and classes.dtype.kind != "f"
+    if not (second or has_columns(args.input)) and item_classes(args) is None:
+        return False
     with quiet():  # said where the column is read for the fit
-        return _holds_classes(read_column_of(args, named[0], "--predict"), named[0], args.drop_rare or 1)
+        return _holds_classes(args, read_column_of(args, name, "--predict"), name)
 
 
-def _holds_classes(values: np.ndarray, name: str | int, least: int) -> bool:
-    """Whether a column holds texts; too few classes are refused before the items are read."""
+def _holds_classes(args: argparse.Namespace, values: np.ndarray, name: str | int) -> bool:
+    """Whether a column holds texts, or two whole numbers; too few classes are refused before the items are read."""
     if values.dtype == object:
-        _counted([value for value in _without_rare(values, least).tolist() if value is not None], name)
-    return values.dtype == object
+        _counted([value for value in _without_rare(values, args.drop_rare or 1).tolist() if value is not None], name)
+        return True
+    different, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    two = len(different) == 2 and counts.min() > 1 and (different == different.round()).all()
+    return bool(two) and not any((args.loss, args.robust, args.log10))
 
 
 def _kept_together(
@@ -86,7 +91,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
         command = as_command([word for word in args.words if word != "--robust"])
         what = "--robust fits numbers; with a class all rows are fitted, and labels that look wrong are named"
         raise InputError(f"{what} without it, by this command:{command}")
-    name = named_columns(args.predict)[0]
+    name: Any = lone_target(args)
     data, given = read_with_values(args, name, "--predict")
     y = _without_rare(given, args.drop_rare or 1)
     known = np.array([value is not None for value in y.tolist()])
@@ -107,7 +112,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
     facts = {
         "class": type(estimator).__name__,
         "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
-        "predicts": str(name),
+        "predicts": title_of_target(name),
         "components": codes.shape[1],
         "kernel choice": chosen,
         "columns choice": of_columns,
@@ -120,12 +125,15 @@ def fit_classifier(args: argparse.Namespace) -> None:
         "accuracy of the most common class": counts.most_common(1)[0][1] / int(known.sum()),
         "columns": {"notes": column_sentences(estimator, data)},
         "model": args.output,
-        "seconds": time.perf_counter() - args.started,
     }
-    kept = score | {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
+    kept = score | {"columns": [title_of_target(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     write_model(args.output, estimator, data, args, predict=kept)
+    facts["seconds"] = time.perf_counter() - args.started
     look_at = suspicious_sentence(data, suspicious)
-    lines = _summary(facts, look_at)
+    lines = _summary(facts, look_at, what_may_help(data))
+    if "--target-kind" not in args.words and all(number_in(label) is not None for label in counts):
+        what = "its two whole numbers are read as classes; --target-kind numbers predicts a number"
+        lines.insert(1, f"{facts['predicts']}: {what}")
     print_result(args, facts, [*lines, *facts["columns"]["notes"], f"model: {args.output}"])
 
 
@@ -175,7 +183,7 @@ def _choices(facts: dict[str, Any]) -> tuple[list[str], str]:
     return [f"{name}: {how}" for name, how in chosen.items()], but
 
 
-def _summary(facts: dict[str, Any], look_at: Iterable[str]) -> list[str]:
+def _summary(facts: dict[str, Any], look_at: Iterable[str], more: str) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
     counts_text = ", ".join(f"{label} ({count})" for label, count in counts.items())
     n = facts["input"]["items"]
@@ -195,8 +203,8 @@ def _summary(facts: dict[str, Any], look_at: Iterable[str]) -> list[str]:
         f"cross-validated accuracy{rests}: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
         f"{folds} parts, {REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
-        *([little_sentence("the most common class")] if hardly else []),
-        *look_at,
+        *([little_sentence("the most common class", more)] if hardly else []),
+        *([] if hardly else look_at),
         *([f"left out with --drop-rare: {listed(dropped)}"] if dropped else []),
         *([f"{measured}the model has them all."] if folds < FOLDS else []),
         f"Codes were made from all rows, without {name}{but}. The accuracy is for rows like those whose {name} is "

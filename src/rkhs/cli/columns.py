@@ -13,7 +13,7 @@ import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError, warn
-from rkhs.cli.shapes import in_python, note_counts, row_labels, short_labels as short_labels
+from rkhs.cli.shapes import as_series, in_python, note_counts, row_labels, short_labels as short_labels
 from rkhs.cli.wording import in_flags, quoted_cells
 from rkhs.data.columns import (
     COPIES,
@@ -57,7 +57,7 @@ _MANY_CLASSES = 20  # texts of a column, from which their number is worth a word
 _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
 
-def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict[str, str]:
+def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict[str, Any]:
     """The parameter ``columns`` that the arguments and the data ask for."""
     asked = getattr(args, "scale_columns", None) or "auto"
     if data.kind == "curves" and asked == "auto":
@@ -69,7 +69,8 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
                 "leave it out"
             )
         return {"columns": "filled"} if _reads_vectors(kernel) else {}
-    return {"columns": "scaled"} if _scaled(args, data, kernel, asked) else {}
+    series, width = as_series(data)
+    return {"columns": {1: "scaled"}.get(width, width)} if _scaled(args, series, kernel, asked) else {}
 
 
 def column_change(args: argparse.Namespace, known: Dataset, kernel: Any) -> Callable[[Any], Any]:
@@ -83,7 +84,8 @@ def column_change(args: argparse.Namespace, known: Dataset, kernel: Any) -> Call
         return FilledTable().fit(known.X).transform
     if asked == "integral":
         return ColumnScaling.of_weights(quadrature_weights(known.times, known.X.shape[1])).apply
-    return (lambda X: X) if asked is None else ColumnScaling.of(known.X).apply
+    width = asked if isinstance(asked, int) else 1
+    return (lambda X: X) if asked is None else ColumnScaling.of(known.X, width).apply
 
 
 def _scaled(args: argparse.Namespace, data: Dataset, kernel: Any, asked: str) -> bool:
@@ -133,10 +135,11 @@ def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> li
         return [_filling_sentence(data, read), *column_notes(data)]
     if not _in_memory(data):
         return column_notes(data)  # the kernel of mixed tables divides each column by its own spread
-    names = titles_of(data)
-    found, notes = spreads(data.X), []
-    scaled = getattr(estimator, "columns", "raw") == "scaled"
-    if found is not None and (scaled or (found.ratio > TENFOLD and not share_a_unit(data.X))):
+    series, _ = as_series(data)
+    names = titles_of(series)
+    found, notes = spreads(series.X), []
+    scaled = read == "scaled" or str(read).isdecimal()
+    if found is not None and (scaled or (found.ratio > TENFOLD and not share_a_unit(series.X))):
         how = (
             "standardised; codes and errors count standard deviations, and decoding gives the units of the file. "
             "--scale-columns no leaves them as they are"

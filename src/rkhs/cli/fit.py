@@ -13,7 +13,20 @@ from rkhs.cli.columns import column_sentences
 from rkhs.cli.engines import find_rows, open_stream
 from rkhs.cli.inputs import read_input, refuse_lone_labels, user_errors
 from rkhs.cli.kinds import choose_by_classes, chose_kernel
-from rkhs.cli.options import DROP, ENGINE, INPUT, JSON, KERNEL, LABELS, LOG10, MIXED, ROBUST, SCALE, refuse_flags
+from rkhs.cli.options import (
+    DROP,
+    ENGINE,
+    INPUT,
+    JSON,
+    KERNEL,
+    LABELS,
+    LOG10,
+    MIXED,
+    ROBUST,
+    SCALE,
+    TARGET_KIND,
+    refuse_flags,
+)
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.predictors import fit_predictor
 from rkhs.cli.robust import Fitted, fit_items, plan_robust
@@ -81,7 +94,7 @@ prediction of numbers or of a class:
     from the SMILES, texts or other items with them; the settings are chosen by cross-validation. Cells of classes may
     be empty
 --targets FILE  table that holds these columns, with the same rows as INPUT; without --predict all its columns are
-    predicted, such as the second halves of curves, and it is read by the same flags as INPUT{LOG10}
+    predicted, such as the second halves of curves, and it is read by the same flags as INPUT{LOG10}{TARGET_KIND}
 --drop-rare N  take classes with fewer than N rows for unknown
 --groups COLUMN  column that says which rows belong together, such as those of one person: they are left out together
     where settings are chosen and errors measured, and the column predicts nothing
@@ -104,10 +117,10 @@ def run(args: argparse.Namespace) -> None:
         return
     with user_errors():
         fitted = fit_items(args, estimator, data, find_rows(args, data) if args.engine == "dask" else None)
-    seconds = time.perf_counter() - args.started
     robust = fitted.facts(data)
     _write(args, fitted, data, robust)
     sentences, of_columns = fitted.sentences(data), column_sentences(fitted.model, fitted.rows(data))
+    seconds = time.perf_counter() - args.started
     facts = _facts(args, fitted.model, data, of_columns) | {"seconds": seconds, "model": args.output}
     facts |= {"codes": args.codes} | ({"robust": sentences[0]} | robust if sentences else {})
     written = {"model": args.output, "codes": args.codes, "scores": args.scores}
@@ -152,7 +165,7 @@ def _plan(args: argparse.Namespace) -> None:
     refuse_lone_labels(args, "--predict")
     refuse_flags(
         args,
-        ("loss", "groups", "drop_rare", "log10"),
+        ("loss", "groups", "drop_rare", "log10", "target_kind"),
         "needs --predict COLUMN; name a column, or leave it out",
     )
     outputs = Outputs(("INPUT", args.input))

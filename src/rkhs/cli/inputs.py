@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -30,6 +32,7 @@ from rkhs.cli.options import (
     column,
     mended,
     named_columns as named_columns,
+    parts_of,
     reading_options as reading_options,
     united,
 )
@@ -49,6 +52,7 @@ from rkhs.data.formats import (
     has_columns,
     is_table,
     is_text_table as is_text_table,
+    open_bytes,
 )
 from rkhs.data.table_reader import column_count, column_titles, read_chunks
 from rkhs.data.text import FewWords, Mendable, Note
@@ -70,6 +74,7 @@ _SHAPES = ("transpose", "window", "step")  # options that make other rows of tho
 _OF_FIT = "the columns of the training file"
 _OF_ITEMS = "the kernel values or distances with the items of the fit, all of which are needed"
 _FIRST_ROWS = 100  # that show whether columns have names
+_MOST_TITLES = 20  # rows above names of columns
 _LACKING = 0.2  # share of the rows of the file of a fit with gaps that a new one may lack
 _RANGES = 50  # columns of a table whose ranges a model file keeps
 _LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
@@ -89,7 +94,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
         raise InputError(
             f"{path}: expected a file of items, as rkhs fit reads them; got a model file, which rkhs info describes"
         )
-    gram = getattr(args, "gram", False)
+    args, gram = _with_texts(args, path), getattr(args, "gram", False)
     if gram is True and getattr(args, "kernel", None) is not None:
         raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
     try:
@@ -99,6 +104,17 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
             raise
         raise in_one_command(args, error, lambda args: _read_items(args, path, gram), lambda _: []) from error.__cause__
     return selected_rows(args, data, path, reading_options(args))
+
+
+def _with_texts(args: argparse.Namespace, path: str) -> argparse.Namespace:
+    """The arguments with the only column of a table that may hold its sequences or texts, if none is named."""
+    if args.kind not in ("sequences", "texts") or args.columns or not is_table(path):
+        return args
+    named = ("predict", "groups", "color", "drop_columns", "index_column")
+    others = {str(one) for name in named for one in parts_of(str(getattr(args, name, None) or ""))}
+    places = range(column_count(path, **reading_options(args)))
+    found = [one for one in (args.header != "no" and titles_of(args, path)) or places if str(one) not in others]
+    return changed(args, columns=found) if len(found) == 1 else args
 
 
 def _read_items(args: argparse.Namespace, path: str, gram: bool | Literal["cross"]) -> Dataset:
@@ -199,7 +215,7 @@ def _read_mixed(
         raise InputError("a mixed table takes no --gram; leave it out")
     if names is not None and args.columns is None:
         options["columns"] = names
-        titles = titles_of(args, path)
+        titles = _below_titles(args, path, names)
         _refuse_lacking(path, names, titles or names, of_rows=args.index_column)  # reading says why there are none
     elif places and args.columns is None and column_count(path, **reading_options(args)) == width:
         options["columns"] = places
@@ -246,11 +262,12 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         if args.transpose or args.window
         else None,
         **{name: getattr(args, name) for name in _SHAPES},
-        **{name: getattr(args, name) for name in (*_OF_TEXTS, "skip_rows")},
+        **{name: getattr(args, name) for name in (*_OF_TEXTS, "skip_rows", "header")},
+        "above": _lines_above(data.source, args.skip_rows),
         "width": _width(args, data),
         "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if _has_ranges(data) else None,
     }
-    return {"input": notes | kind_notes(data, args)}
+    return {"input": notes | kind_notes(data, _with_texts(args, data.source))}
 
 
 def _width(args: argparse.Namespace, data: Dataset) -> int | None:
@@ -424,7 +441,7 @@ def _by_names(
     try:
         return read({"columns": names})
     except InputError:
-        titles: Sequence[str] = titles_of(args, path)
+        titles: Sequence[str] = _below_titles(args, path, names)
         with suppress(InputError):
             data = read({})
             if data.column_names is None:
@@ -450,7 +467,7 @@ def _refuse_lacking(
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
     """The arguments with what the notes say of the training file; those given that contradict it are refused."""
     kind, given = known.get("kind"), kind_options(args, path, known)
-    args = changed(args, **_remembered(args, path, known))
+    args = remembered(args, path, known)
     _refuse_other_table(args, path, kind, given)
     given["index_column"] = _index_column(changed(args, **given), path, known.get("index_column"))
     if kind == "gram" and args.header is None and _names_first(args, path, known.get("column_names")):
@@ -471,7 +488,7 @@ def _refuse_other_table(args: argparse.Namespace, path: str, kind: Any, given: d
             continue
         if given[name] is None:
             raise InputError(f"{path} is a table: name the column of {kind}, which the model reads, with {flag} COLUMN")
-        titles = titles_of(args, path)
+        titles = _below_titles(args, path, [*map(str, named_columns(given[name]))])
         for wanted in named_columns(given[name]) if titles else ():  # reading says why there are none
             try:
                 locate(wanted, titles, len(titles), name)
@@ -483,7 +500,7 @@ def _refuse_other_table(args: argparse.Namespace, path: str, kind: Any, given: d
                 ) from error
 
 
-def _remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
+def remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
     """Options as they are given, else as they were for the training file, that this file takes."""
     texts = is_text_table(path) * len(_OF_TEXTS)
     marks = _OF_TEXTS[3:texts] if path.lower().endswith(".xlsx") else _OF_TEXTS[:texts]
@@ -496,16 +513,33 @@ def _remembered(args: argparse.Namespace, path: str, known: dict[str, Any]) -> d
         options = reading_options(changed(args, **given)) | {"drop_columns": [*map(column, places)]}
         found = {*column_titles(path, **options), *places}
         given["drop_columns"] = [column(name) for name in known["drop_columns"] if name in found]
-    return given
+    return changed(args, **given)
 
 
 def _rows_above(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
-    """The rows above the names of the training file, where the names stand below as many rows of this file."""
+    """The rows above the table of the training file, where this file has the same, or its names below as many rows."""
+    if alike := _same_rows_above(args, path, known):
+        return alike
     skipped = {"skip_rows": args.skip_rows or known.get("skip_rows")}
     names = known.get("column_names") or [known.get("smiles_column")]
     names = [known.get("index_column") or ""] if args.transpose else names  # the others are those of its items
     below = skipped["skip_rows"] and is_table(path) and {*titles_of(changed(args, **skipped), path)}
     return skipped if below and set(names) <= below else {}
+
+
+def _same_rows_above(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
+    """Options that read the training file, where this file has the rows above its table."""
+    if args.skip_rows is None and known.get("above") and known["above"] == _lines_above(path, known["skip_rows"]):
+        return {"skip_rows": known["skip_rows"], "header": args.header or known.get("header")}
+    return {}
+
+
+def _lines_above(path: str, count: int | None) -> list[str]:
+    """Lines above the table of a text file, as many as the user left out."""
+    if not count or not is_text_table(path):
+        return []
+    with open_bytes(Path(path)) as handle:
+        return [line.decode("latin-1").strip() for line in islice(handle, count)]
 
 
 def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -> bool:
@@ -519,6 +553,17 @@ def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -
 def titles_of(args: argparse.Namespace, path: str) -> list[str]:
     """Cells of the first row of a file; none where it has no columns."""
     return column_titles(path, **reading_options(args))
+
+
+def _below_titles(args: argparse.Namespace, path: str, names: Sequence[str]) -> list[str]:
+    """Cells of the first row of a new file; refuses one in whose later row the names of the training file stand."""
+    titles = titles_of(args, path)
+    known = args.skip_rows is not None or hasattr(args, "new") or set(names) <= set(titles)  # both files of two have it
+    for count in () if known or not is_text_table(path) else range(1, _MOST_TITLES):
+        if set(names) <= set(titles_of(changed(args, skip_rows=count), path)):
+            what = f"{path}: rows stand above the names of columns, {listed([*map(quote, names)])}"
+            raise Mendable(f"{what}; pass skip_rows={count}", skip_rows=count)
+    return titles
 
 
 def _index_column(args: argparse.Namespace, path: str, title: str | None) -> str | int | None:

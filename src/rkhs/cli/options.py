@@ -26,6 +26,9 @@ SCALE = """
 LABELS = """
 --labels FILE  table with the columns of --predict or --color; the names of the rows find theirs in it"""
 LOG10 = "\n--log10  predict the logarithm to base ten, of positive numbers over several decades"
+TARGET_KIND = """
+--target-kind {auto,classes,numbers}  what whole numbers to predict are (default auto: two different ones are classes,
+    others numbers)"""
 DROP = "\n--drop-columns A,B,...  columns to leave out, by name or by position from 0"
 JSON = "\n--json  print one JSON object, for programs, and nothing else on standard output"
 ROBUST = """
@@ -70,7 +73,7 @@ reading the input:
 --missing A,B,...  cells that stand for nothing, besides NA and its like; may be given several times
 --header {{yes,no}}  whether the first row of a text file holds names (default: look)"""
 MORE_STEPS = 5_000  # of a solver that did not converge at the default of 500
-_LISTS = ("--missing", "--columns", "--drop-columns")
+_LISTS = ("--missing", "--columns", "--drop-columns", "--predict")
 TRACEBACK = """
 --traceback  show where an error arose, for bug reports"""
 
@@ -155,6 +158,8 @@ def advised(words: Sequence[str], options: dict[str, Any]) -> list[str]:
 
 def mended(args: argparse.Namespace, options: dict[str, Any]) -> argparse.Namespace:
     """The arguments, and their words, with options that an error names; columns that are left out already stay out."""
+    if "drop_columns" in options and args.columns is not None:
+        options = united({"columns": named_columns(args.columns)}, options)
     if "drop_columns" in options:
         options = options | {"drop_columns": [*named_columns(args.drop_columns), *options["drop_columns"]]}
     words = advised(args.words, options)
@@ -183,8 +188,7 @@ def with_advice(args: argparse.Namespace, *options: dict[str, Any]) -> list[str]
 
 def taken(message: Any, args: argparse.Namespace) -> dict[str, Any]:
     """The options of reading that a message or its cause names and this command takes."""
-    found = {name: value for name, value in getattr(message, "options", {}).items() if hasattr(args, name)}
-    return {} if "drop_columns" in found and args.columns is not None else found
+    return {name: value for name, value in getattr(message, "options", {}).items() if hasattr(args, name)}
 
 
 def noted(message: Warning, args: argparse.Namespace) -> str:

@@ -15,7 +15,7 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.cli.answers import Answer, check_asked, warn_of_rows, write_answers
-from rkhs.cli.inputs import LackingColumns, named_columns, parts_for_model, user_errors
+from rkhs.cli.inputs import LackingColumns, named_columns, parts_for_model, remembered, user_errors
 from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS, as_command, refuse_flags, with_values
 from rkhs.cli.outputs import TABLES, Outputs, read_model_file
 from rkhs.cli.structures import check_candidates, rank_structures
@@ -135,7 +135,7 @@ def _classes(
 ) -> Iterator[Answer]:
     """Classes and their probabilities, and what the file says where it has a column of that name."""
     name, labels = file.notes["predict"]["columns"][0], head.classes_.tolist()
-    column = column_as_texts(args, name)
+    column = column_as_texts(remembered(args, args.input, file.notes.get("input", {})), name)
     for data in parts:
         warn_of_rows(args, data, file.notes)
         codes = file.estimator.transform(data.items)

@@ -15,10 +15,11 @@ from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
 from rkhs.cli.columns import ON_BOTH_SIDES, column_sentences, repeats_items, warn_of_series
 from rkhs.cli.inputs import changed, quiet, user_errors
+from rkhs.cli.options import advised, without_flag
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import COVERAGE, errors_of_all_rows, has_ends, trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels, strongest
-from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
+from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result, what_may_help
 from rkhs.cli.targets import (
     MOST_NAMED,
     MOST_ZEROS,
@@ -86,13 +87,13 @@ def fit_regressor(args: argparse.Namespace) -> None:
         else:
             model = _choose(args, data, y)
             found = _suspicious(model, data, Y)
-    seconds = time.perf_counter() - args.started
-    facts = _facts(args, model, data, Y, names, found) | {"seconds": seconds, "rows without a value": unknown}
+    facts = _facts(args, model, data, Y, names, found) | {"rows without a value": unknown}
     facts["kernel choice"] = choice
     of_columns = facts["columns"]["notes"]
     known = {"columns": names, "places left out": dropped_positions(args, data)}
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure", "rows left out")}
     write_model(args.output, model.estimator_, data, args, predict=known)
+    facts["seconds"] = time.perf_counter() - args.started
     without = without_named(args, data, found.rows) if found.rows else ""
     first, *lines = _summary(facts, named_rows(data), without)
     lines = [first, *([f"kernel: {choice}"] if choice else []), *lines]
@@ -228,6 +229,7 @@ def _facts(
         "nested": nested is not None,
         "groups": args.groups,
         "rows of earlier items": 0 if together is None else len(together) - len(np.unique(together)),
+        "with another value": 0 if together is None else _changed_values(together, fitted),
         "suspicious rows": rows,
         "suspicious above": f"{found.times:.3g} times the median",
         "rows left out": len(Y) - len(fitted),
@@ -236,11 +238,17 @@ def _facts(
         "all rows": found.all_rows,
         "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {
-            "scaled": model.columns == "scaled",
+            "scaled": model.columns != "raw",
             "notes": _notes(model, keep_rows(data, np.isin(np.arange(len(Y)), found.fitted), LEFT_OUT)),
         },
         "model": args.output,
     }
+
+
+def _changed_values(groups: np.ndarray, Y: np.ndarray) -> int:
+    """How many rows (n, q) have another value than the first row of their group; a gap is none."""
+    _, first, places = np.unique(groups, return_index=True, return_inverse=True)
+    return int((np.abs(Y - Y[first[places]]) > 0.0).any(axis=1).sum())
 
 
 def _advice(
@@ -255,7 +263,9 @@ def _advice(
     """What is said of the targets and of errors, with one command."""
     ends = _answers(args, data, names, Y) or _by_logarithm(args, names, Y)
     plain = found.robust is None and "R^2" in errors
-    ends = (ends or decisive_notes(found.residuals, row_labels(data), robustly(args, data)) * plain) + _little(errors)
+    ends = (ends or decisive_notes(found.residuals, row_labels(data), robustly(args, data)) * plain) + _little(
+        errors, data
+    )
     ends += _of_one_side(args, names, Y, found, loud=_COMMAND not in "".join(ends))
     if ends and errors.get("R^2", 1.0) <= _LITTLE:
         return ends
@@ -306,10 +316,10 @@ def _notes(model: estimators.OperatorKernelRegressorCV, data: Dataset) -> list[s
     return [note.replace(ON_BOTH_SIDES, "they are left out together") for note in notes]
 
 
-def _little(errors: dict[str, Any]) -> list[str]:
+def _little(errors: dict[str, Any], data: Dataset) -> list[str]:
     """What is said of a model that explains next to nothing of targets that vary."""
     error, of_mean = errors["held-out error"], errors["error of the mean"]
-    return [little_sentence("the mean")] * bool(0.0 < of_mean**2 * (1.0 - _LITTLE) < error**2)
+    return [little_sentence("the mean", what_may_help(data))] * bool(0.0 < of_mean**2 * (1.0 - _LITTLE) < error**2)
 
 
 def _ends(
@@ -320,7 +330,7 @@ def _ends(
     found: _Suspicious,
 ) -> Iterator[str]:
     """Notes on the interval ends that ``rkhs predict`` writes: none for some losses, negative for skewed numbers."""
-    yield from target_notes(names, Y)
+    yield from target_notes(names, Y, _way_to_classes(args, Y))
     ends = has_ends(model)
     if not ends:
         yield "rkhs predict writes no low and high ends with this model: they need the squared loss, and no --gram"
@@ -336,6 +346,18 @@ def _ends(
             )
         elif rising := _rising_errors(names[0], y, residuals):
             yield f"{rising}: {logarithm(args)}"
+
+
+def _way_to_classes(args: argparse.Namespace, Y: np.ndarray) -> str:
+    """The command that predicts one column of whole numbers as classes, without what goes with numbers alone."""
+    if Y.shape[1] > 1:
+        return "predict each alone with --target-kind classes"
+    words = [word for word in args.words if word not in ("--robust", "--log10")]
+    for flag in ("--loss", "--trim", "--set"):
+        words = without_flag(words, flag)
+    rare = np.unique(Y[np.isfinite(Y)], return_counts=True)[1].min() < 2
+    options = {"target_kind": "classes"} | ({"drop_rare": 2} if rare else {})
+    return f"this command predicts them so:{as_command(advised(words, options))}\n"
 
 
 def _rising_errors(name: str, y: np.ndarray, residuals: np.ndarray) -> str:
@@ -425,8 +447,9 @@ def _left_out_together(facts: dict[str, Any]) -> Iterator[str]:
         )
     if repeated := facts["rows of earlier items"]:
         yield (
-            f"equal items: {repeated} of {facts['input']['items']} rows repeat the item of an earlier row with another "
-            "value; all rows of an item were left out together, for errors, intervals and suspicious rows of new items"
+            f"equal items: {repeated} of {facts['input']['items']} rows repeat the item of an earlier row, "
+            f"{facts['with another value']} of them with another value; all rows of an item were left out together, "
+            "for errors, intervals and suspicious rows of new items"
         )
 
 

@@ -25,6 +25,7 @@ from rkhs.cli.rows import (
     with_progress as with_progress,
 )
 from rkhs.cli.windows import (
+    as_series as as_series,
     windows,
     with_spreads as with_spreads,
 )

@@ -77,9 +77,9 @@ def fit_structures(args: argparse.Namespace) -> None:
         **_first_of_left_out(model, flat[known]),
         "names": data.namings != [],
         "model": args.output,
-        "seconds": time.perf_counter() - args.started,
     }
     write_model(args.output, model, data, args, predict={"columns": [name], "structures": True})
+    facts["seconds"] = time.perf_counter() - args.started
     print_result(args, facts, list(_summary(facts)))
 
 
@@ -105,7 +105,7 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
         if facts["left-out error"] > _LARGE and facts.get("first", 0.0) <= _BETTER * facts.get(
             "first by guessing", 0.0
         ):
-            yield little_sentence("the mean structure", f"more {items['kind']}")
+            yield little_sentence("the mean structure", f"or more {items['kind']}")
     yield f"model: {facts['model']}"
     what = "names of items" if facts["names"] else "numbers of items from 1, as these have no names,"
     yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of {what} and SMILES"

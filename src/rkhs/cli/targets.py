@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import advised, as_command as as_command, changed, mended as mended, with_advice, without_flag
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
-from rkhs.data.dataset import LEFT_OUT, UnknownColumn, keep_rows, listed, names_like
+from rkhs.data.dataset import LEFT_OUT, Typed, UnknownColumn, keep_rows, listed, names_like
 from rkhs.data.formats import has_columns, is_table
 from rkhs.data.known_columns import (
     alike_spellings as alike_spellings,
@@ -40,8 +40,9 @@ from rkhs.data.known_columns import (
     read_column,
     read_numbers,
 )
+from rkhs.data.table_reader import column_count
 from rkhs.data.tables import typed
-from rkhs.data.text import MIXED, Doubtful, FewWords, Mendable, MixedCells, Note, are_amounts, is_id_name
+from rkhs.data.text import MIXED, Doubtful, FewWords, Mendable, MixedCells, Note, are_amounts, is_id_name, number_in
 
 _QUANTITY = re.compile(r"(?i)(?:^|[\W_])(?:type|test|assay|unit|parameter|property|endpoint|analyte|variable)s?$")
 _ROWS_OF_A_KIND, _OTHER_SIZE = 10, 10.0  # of one quantity of several in a column; ratio of what nine in ten are below
@@ -61,12 +62,55 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
         _refuse_in_both(args, {*titles, *wanted}, data)
     Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
     if len(Y) != data.n_samples:
-        raise InputError(f"--targets must have one row for each row of the input, {data.n_samples}; got {len(Y)}")
+        _refuse_other_count(data, len(Y))
     _refuse_other_order(args, data, known)
     unknown = np.isnan(Y).all(1)
     if unknown.any():
         data, Y = keep_rows(data, ~unknown, LEFT_OUT), Y[~unknown]
     return as_predictors_read(args, data), Y, [*map(partial(target_name, args), titles)], int(unknown.sum())
+
+
+def _refuse_other_count(data: Dataset, n: int) -> NoReturn:
+    """Refuse targets of another number of rows."""
+    raise InputError(f"--targets must have one row for each row of the input, {data.n_samples}; got {n}")
+
+
+def _check_rows_of_targets(args: argparse.Namespace, data: Dataset, n: int) -> None:
+    """Refuse ``--targets`` of other rows than the input."""
+    if is_table(args.targets):
+        _refuse_other_order(args, data, _table_of_targets(args))
+    if n != data.n_samples + len(data.skipped):
+        _refuse_other_count(data, n)
+
+
+def lone_target(args: argparse.Namespace) -> str | int | None:
+    """The one column that is predicted: that of ``--predict``, or the only one of ``--targets``."""
+    named = named_columns(args.predict)
+    if not named and args.targets:
+        with quiet(), suppress(InputError):
+            known = _table_of_targets(args)
+            named = [*(known.column_names or range(known.X.shape[1]))]
+    return named[0] if len(named) == 1 else None
+
+
+def title_of_target(name: str | int) -> str:
+    """The name of a column that is predicted; of one that nobody named its place."""
+    return str(name) if isinstance(name, (str, Typed)) else f"column{name}"
+
+
+def _table_of_targets(args: argparse.Namespace) -> Dataset:
+    """All of ``--targets``, of numbers or texts."""
+    with quiet():  # its columns are read for themselves too
+        if not has_columns(args.targets):
+            return read_numbers(args.targets)
+        return read_by_guess(partial(read_mixed, args.targets, stray="gap"), args.targets, reading_options(args))
+
+
+def as_classes(values: np.ndarray) -> np.ndarray:
+    """Numbers as texts, with None for gaps; texts as they are."""
+    if values.dtype == object:
+        return values
+    return np.array([None if value != value else f"{value:.15g}" for value in values.tolist()], dtype=object)
 
 
 def _refuse_in_both(args: argparse.Namespace, names: set[str | int], data: Dataset) -> None:
@@ -110,10 +154,13 @@ def _of_columns(args: argparse.Namespace, error: InputError, flag: str = "--pred
     if isinstance(error, MixedCells) and error.texts and "got text" in error.what:
         return _with_gaps(args, error)
     options: dict[str, Any] = getattr(error, "options", {})
-    message, wanted = _in_flags(args, error, flag), [*map(str, named_columns(getattr(args, flag[2:])))]
+    message, wanted = _in_flags(args, error, flag), [*map(str, named_columns(getattr(args, flag[2:], None)))]
     known = wanted
-    if options or isinstance(error, UnknownColumn):
-        known = _names_among(titles_of(changed(args, **options), getattr(args, "targets", None) or args.input), wanted)
+    if options.get("header") == "no":  # the last column of a file of scikit-learn
+        known = [str(column_count(args.input, **reading_options(changed(args, **options))) - 1)]
+    elif options or isinstance(error, UnknownColumn):
+        source = getattr(args, "targets", None) or getattr(args, "labels", None) or args.input
+        known = _names_among(titles_of(changed(args, **options), source), wanted)
     return InputError(message) if known == wanted else Mendable(message.rstrip("?"), **options | {flag[2:]: known})
 
 
@@ -124,10 +171,12 @@ def _with_gaps(args: argparse.Namespace, error: MixedCells) -> Mendable:
 
 
 def _names_among(titles: Sequence[str], wanted: list[str]) -> list[str]:
-    """Names of columns in place of those that are like one alone; those that were typed where one has no such name."""
+    """Names of columns in place of those that are like one alone, or the only one; else those that were typed."""
+    if len(titles) == 1:
+        return [*titles] if number_in(titles[0]) is None else ["0"]
     alike = [[name] if name in titles else names_like(name, titles) for name in wanted]
     known = [*chain.from_iterable(alike)]
-    return known if {len(one) for one in alike} == {1} and "," not in "".join(known) else wanted
+    return known if {len(one) for one in alike} == {1} else wanted
 
 
 def _in_flags(args: argparse.Namespace, error: InputError, flag: str) -> str:
@@ -139,8 +188,6 @@ def _in_flags(args: argparse.Namespace, error: InputError, flag: str) -> str:
             .replace("`target`", flag)
             .replace(f", fill the cells, or {MIXED}", " or fill the cells")
         )
-    if args.targets:
-        return f"{error.what}; --targets is for numbers: name a table of classes and names of rows with --labels FILE"
     return f"{error.what}; {flag} takes columns of numbers, or one column of classes"
 
 
@@ -204,7 +251,10 @@ def read_with_values(args: argparse.Namespace, name: str | int | None, flag: str
     if name in named_columns(args.columns):
         raise InputError(f"--columns must not contain the column of {flag}; got {name} in both; remove it from one")
     values = read_column_of(args, name, flag)
-    data = read_input(without_columns(args, name), args.input)
+    of_targets = flag == "--predict" and getattr(args, "targets", None)
+    data = read_input(args if of_targets else without_columns(args, name), args.input)
+    if of_targets:
+        _check_rows_of_targets(args, data, len(values))
     if len(values) != data.n_samples + len(data.skipped):
         raise InputError(f"{args.input}: this kind of file has no columns for {flag}; use a table")
     return data, np.delete(values, [bad.row - 1 for bad in data.skipped])
@@ -238,10 +288,14 @@ def _logarithms(args: argparse.Namespace, values: np.ndarray) -> np.ndarray:
 def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
     """A column of the input or of ``--labels``: numbers, NaN if missing, or texts, None if missing."""
     values = _column_of(args, name, flag)
+    if flag == "--predict" and getattr(args, "target_kind", None) == "classes":
+        return as_classes(values)
     return _logarithms(args, values) if flag == "--predict" else values
 
 
 def _column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
+    if flag == "--predict" and getattr(args, "targets", None):
+        return _of_second(args, args.targets, name, flag)
     if getattr(args, "labels", None) is not None:
         return _read_labels(args, name, flag)
     if (classes := item_classes(args)) is not None:
@@ -288,9 +342,19 @@ def _read_labels(args: argparse.Namespace, name: str | int, flag: str) -> np.nda
     return aligned
 
 
+def _of_second(args: argparse.Namespace, path: str, name: str | int, flag: str) -> np.ndarray:
+    """A column of a second file, whose rows are those of the input."""
+    if not has_columns(path):
+        return read_numbers(path).X[:, int(name)]
+    try:
+        return read_by_guess(partial(read_column, path, name, argument="target"), path, reading_options(args))
+    except InputError as error:
+        raise _of_columns(args, error, flag) from error
+
+
 def _labels_in_order(args: argparse.Namespace, name: str | int, flag: str, n: int) -> np.ndarray:
     """A column of ``--labels`` for rows of the input, which have no names."""
-    values = read_by_guess(partial(read_column, args.labels, name, argument=flag), args.labels, reading_options(args))
+    values = _of_second(args, args.labels, name, flag)
     if len(values) != n:
         raise InputError(
             f"{args.labels}: expected a row for each of the {n} rows of {args.input}, which have no names to find them "
@@ -329,7 +393,7 @@ def column_as_texts(args: argparse.Namespace, name: str) -> list[str] | None:
     """Cells of the input column of this name as texts, empty if missing; None without such a column."""
     if args.header == "no" or name not in titles_of(args, args.input):
         return None
-    values = read_column_of(changed(args, gram=False), name, "--predict").tolist()
+    values = as_classes(read_column_of(changed(args, gram=False), name, "--predict")).tolist()
     return ["" if cell is None else str(cell) for cell in values]
 
 

@@ -39,10 +39,10 @@ def windows(
     lacking, cut = _cut(X, starts, length)
     known = np.isfinite(cut).all(axis=1) & (lacking.mean(axis=1) <= _FILLED)
     ranges = np.array([f"{numbers[i]}-{numbers[i + length - 1]}" for i in starts.tolist()], object)
-    labels = ranges if times is None else times[starts]
+    labels = _all_different(times[starts], ranges)
     if not known.all():
         lost = labels[~known].tolist()
-        cells = f"cells without a number{'' if times is None else ', and times that are missing or stand twice'}"
+        cells = f"cells without a number{', and times that are missing or stand twice' * (labels is not ranges)}"
         why = f"for {cells}, in more than a tenth of a window or of its length in a row"
         gone = f"{len(lost)} of {len(starts)} windows left out {why}: {listed(lost, 10)}"
         if known.sum() < 2:
@@ -94,10 +94,30 @@ def _by_columns(windows: Dataset) -> np.ndarray:
     return windows.X.reshape(windows.n_samples, count, -1)
 
 
+def as_series(data: Dataset) -> tuple[Dataset, int]:
+    """The series of several columns that windows were cut from, and rows of a window; other data, and 1."""
+    names = data.column_names or ()
+    columns = [name.removesuffix("+0") for name in names if name.endswith("+0")]
+    width = len(names) // max(len(columns), 1)
+    if len(columns) < 2 or names[-1] != f"{columns[-1]}+{width - 1}":
+        return data, 1
+    X = _by_columns(data).swapaxes(1, 2).reshape(-1, len(columns))
+    return replace(data, X=X, column_names=tuple(columns)), width
+
+
 def _note_columns(data: Dataset, names: Sequence[str], X: np.ndarray, read: Any) -> None:
     """Note what is to know of the columns of a file before they are cut, with the command without some."""
     for remark in column_remarks(X, names) if read is None else ():
-        warn(Note(f"{data.source}: {remark.text}", "leaves them out", drop_columns=[*remark.leave_out]))
+        text, does, options = f"{data.source}: {remark.text}", "leaves them out", {"drop_columns": [*remark.leave_out]}
+        if remark.stand_in is not None:
+            shares = np.mean(remark.stand_in == X, axis=0)
+            others = shares[np.isin(names, remark.columns, invert=True)].any()
+            does, options = "takes it as a gap", {"missing": [f"{remark.stand_in:.10g}"]}
+            if others or shares.max() > _FILLED:
+                why = "other columns hold it too" if others else "windows would have too many gaps"
+                text += f" Leave {'it' if len(remark.columns) == 1 else 'them'} out, as {why}."
+                does, options = "leaves them out", {"drop_columns": [*remark.columns]}
+        warn(Note(text, does, None, **options))
 
 
 def _cut(X: np.ndarray, starts: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -128,7 +148,7 @@ def _without_short_gaps(X: np.ndarray, longest: int) -> np.ndarray:
 
 def _with_gaps(
     X: np.ndarray, data: Dataset, options: dict[str, Any], whole: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows with gaps for those that the file or its clock lacks or has twice, their numbers in the file, and times."""
     n = data.n_samples + len(data.skipped) + len(data.blank)
     rows = np.delete(np.arange(n), data.blank)[np.array(data.row_numbers) - 1]  # numbers count rows with known cells
@@ -145,7 +165,9 @@ def _with_gaps(
             why = "no time of its rows is read" if days is None else "its times repeat, or differ in steps"
             shifted = "missing or doubled hours shift the windows behind them"
             warn(Note(f"{data.source}: {why}: windows are cut by rows, and {shifted}"))
-        return full, numbers, None
+        times = np.full(len(full), "", object)
+        times[at] = texts
+        return full, numbers, times
     step = np.ptp(days) / steps.max()
     clock = days.min() + step * (np.arange(len(full)) - rows[0])
     times = np.char.replace(np.datetime_as_string((clock * 86400.0).round().astype("M8[s]")), "T", " ").astype(object)
@@ -158,6 +180,11 @@ def _with_gaps(
     return full[start:], numbers[start:], times[start:]
 
 
+def _all_different(texts: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Texts that are all different, none of them empty; others in their place where they are not."""
+    return texts if len({*texts, ""}) > len(texts) else others
+
+
 def _to_midnight(first: float, step: float, whole: int) -> int:
     """Steps to the first midnight, or equal part of a day, where so many steps are days or such parts; else none."""
     days = whole * step
@@ -168,13 +195,13 @@ def _to_midnight(first: float, step: float, whole: int) -> int:
 
 
 def _times(data: Dataset, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray | None]:
-    """Times of the rows as their file writes them, and in days by its clock; None if it has no column of dates."""
+    """Times of the rows as their file writes them, and in days by its clock; empty, and None, without a clock."""
     with quiet():  # the file is read for itself too
         found = times_of_rows(data.source, options) if is_table(data.source) and data.n_samples > 2 else None
     rows = np.array(data.row_numbers) - 1
     if found is not None and len(found[2]) > 1:
         warn(Note(f"{data.source}: {' and '.join(found[2])} are read as one time"))
-    return (rows, None) if found is None else (found[0][rows], found[1][rows])
+    return (np.full(len(rows), ""), None) if found is None else (found[0][rows], found[1][rows])
 
 
 def _steps(days: np.ndarray) -> np.ndarray | None:

@@ -35,7 +35,15 @@ _COMPARED = 500  # columns whose correlations are computed
 _USUAL = 5.0  # robust standard deviations from the median; what is farther out is a spike
 _APART, _APART_OF_USUAL = 50.0, 3.0  # times as far from the median as any other value; where no other is a spike
 _ENOUGH = 100  # values that show what is usual
-_STAND_INS = [sign * float("9" * digits) for digits in range(2, 7) for sign in (1.0, -1.0)]
+_CODES = [
+    *("9" * digits + end for digits in range(2, 6) for end in ("", "9", "00", ".9", ".99")),
+    *("999.25", "9999.25"),
+]
+_STAND_INS = [
+    float(sign + code)
+    for sign in ("", "-")
+    for code in (*_CODES, *("7" * d for d in range(3, 7)), *("8" * d for d in range(3, 7)))
+]
 _ROWS_A_SAMPLE, _SAME_SCALE = 20, 3.0  # rows per column, and the ratio of spreads, of tables with samples in columns
 _MOST_EMPTY = 20  # columns that are named one by one
 _WIDE, _GENES = 500, 50  # columns of a wide table, and of one with more columns than rows, as of transposed genes
@@ -138,10 +146,12 @@ def _most_common(values: np.ndarray) -> float:
 
 
 class Remark(NamedTuple):
-    """A sentence about columns, and the names of those that may better be left out."""
+    """A sentence about columns, the names of those that may better be left out, or a number that may be no number."""
 
     text: str
     leave_out: tuple[str, ...] = ()
+    stand_in: float | None = None  # of an empty cell, in these columns
+    columns: tuple[str, ...] = ()
 
 
 class Column:
@@ -321,8 +331,11 @@ def _stand_ins(columns: list[Column], rows: Sequence[str]) -> Iterator[Remark]:
         alone += lone_values(column.title, known, labels)
     yield from _lone(alone)
     for (value, place), found in stand_ins.items():
-        text = f"{value:g} in {listed(found)} is {place}. If it stands for an empty cell, write an empty cell, or name"
-        yield Remark(f"{text} it as the file does, --missing={value:g}: the model reads it as a number.")
+        text = (
+            f"{value:.10g} in {listed(found)} is {place}. If it stands for an empty cell, write an empty cell, or name"
+        )
+        text = f"{text} it as the file does, --missing={value:.10g}: the model reads it as a number."
+        yield Remark(text, stand_in=value, columns=tuple(found))
 
 
 class Lone(NamedTuple):

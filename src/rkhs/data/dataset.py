@@ -304,7 +304,8 @@ def locate(wanted: object, names: Sequence[str] | None, width: int, argument: st
         if 0 <= wanted < width:
             return int(wanted)
         raise InputError(
-            f"`{argument}` must be a position from 0 to {width - 1}; got {wanted}; the file has {width} columns"
+            f"`{argument}` must be a position from 0 to {width - 1}; got {wanted}; the file has "
+            f"{f'{width} columns' if width > 1 else 'one column, which is 0'}"
         )
     if not isinstance(wanted, str):
         raise InputError(f"`{argument}` must hold column names or positions; got {wanted!r}; write a str or an int")
@@ -330,6 +331,9 @@ def _meant(wanted: str, names: Sequence[str]) -> str:
     """The columns with a name like the wanted one, else all columns."""
     if alike := names_like(wanted, names):
         return f"did you mean {' or '.join(map(quote, alike))}?"
+    if all(number_in(name) is not None for name in names):
+        places = "0, its only column" if len(names) == 1 else f"0 to {len(names) - 1}"
+        return f"the first row holds numbers, so no names: give the position of the column, {places}"
     return f"the columns are {listed(list(map(quote, names)), 10)}"
 
 

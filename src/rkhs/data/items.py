@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.checks import check_choice
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, quote
 from rkhs.data.arrays import array_names
 from rkhs.data.curves import curve_files, read_curve_file
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, RowNames, existing_path, keep_rows, read_text, refuse_empty
@@ -19,7 +19,16 @@ from rkhs.data.formats import FASTA, KINDS, SPECTRA, TABLES, advice, extension_o
 from rkhs.data.graph_files import GRAPH_EXTENSIONS, read_graphs
 from rkhs.data.series_files import SERIES_OPTIONS, read_series
 from rkhs.data.spectra_files import read_spectra
-from rkhs.data.table_reader import EXTENSIONS, LAYOUT, Options, column_list, open_columns, read_table, text_column
+from rkhs.data.table_reader import (
+    EXTENSIONS,
+    LAYOUT,
+    Options,
+    column_list,
+    column_titles,
+    open_columns,
+    read_table,
+    text_column,
+)
 from rkhs.data.text import number_in
 
 _GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}
@@ -174,10 +183,13 @@ def _column_of_texts(file: Path, kind: Any, columns: Sequence[Any] | None) -> An
     column = None if columns is None else columns[0]
     tabular = extension_of(file) in TABLES or (column is not None and is_table(file))
     if tabular != (column is not None):
-        raise InputError(
-            f"`column` names the texts of a table, and of a table only; got {column!r} for {file.name!r}; "
-            f"{'name the column' if tabular else 'leave it out'}"
+        titles = ", ".join(map(quote, column_titles(file)))
+        way = (
+            f"got none for {file.name!r}, of {titles}; name it"
+            if tabular
+            else f"got {column!r} for {file.name!r}; leave it out"
         )
+        raise InputError(f"`column` names the texts of a table, and of a table only; {way}")
     return column
 
 

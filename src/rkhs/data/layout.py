@@ -31,6 +31,7 @@ from rkhs.data.headers import (
     find_names,
     full_names,
     kinds_of,
+    rises,
     split_header,
     widths,
 )
@@ -191,6 +192,14 @@ def _known_layout(path: Path, _: tuple[int, int], asked: tuple[tuple[str, Any], 
     return layout
 
 
+def _in_front_of_axis(names: Sequence[str], guessed: list[str]) -> set[int]:
+    """The second column, where neither it nor the first has a name, and the others are named by an axis."""
+    if not names or any(names[:2]) or not rises(names[2:]):
+        return set()
+    guessed.append("the second column, without a name in front of an axis, is left out")
+    return {1}
+
+
 def _all_names(names: tuple[str, ...], groups: list[Row], blank: Iterable[int], guessed: list[str]) -> tuple[str, ...]:
     """Names of all columns, that differ; counts the rows above that are no part of them."""
     found = full_names(names, groups, blank, guessed)
@@ -236,6 +245,8 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     """The format of a file by its first rows."""
     guessed: list[str] = []
     layout, rows, above = _first_rows(path, options, guessed)
+    if options.skip_rows is None and options.header is not False:
+        _refuse_counts(layout, rows)
     above = _rows_above(rows, above, guessed)
     table, over = rows[above:], rows[:above]
     last = _last_with_letters(over)  # may name the columns
@@ -260,6 +271,7 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     blank = _blank_columns(names, kinds, width)
     if blank:
         guessed.append(f"columns without name and cells are left out: {len(blank)}")
+    blank |= _in_front_of_axis(names or (), guessed)
     guessed += _leading_zero_notes(names, body, width)
     names = names and _all_names(names, groups, blank, guessed)
     return replace(
@@ -271,6 +283,15 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
         words=_columns_with(TEXT, kinds, width) | month_columns(body, width),
         guessed=tuple(guessed),
     )
+
+
+def _refuse_counts(layout: Layout, rows: list[Row]) -> None:
+    """Refuse a file of scikit-learn: numbers of rows and columns and names of classes over a table without names."""
+    first, second = ([cell.strip() for cell in layout.delimiter.join(row).split(",")] for row in [*rows, [], []][:2])
+    counts = [*map(str.isdecimal, first)]
+    if counts[:2] == [True, True] and len(first) > 2 and not any(counts[2:]) and len(second) == int(first[1]) + 1:
+        what = "the first row holds numbers of rows and columns, and names of classes, over columns without names"
+        raise Mendable(f"{layout.path}: {what}; pass skip_rows=1 header=False", skip_rows=1, header="no")
 
 
 def _from_first_row(layout: Layout, body: list[Row], path: Path) -> list[Row]:

@@ -7,7 +7,7 @@ import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, islice, product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -386,7 +386,7 @@ class Columns:
         nearly = [j for j in positions if self.mostly_numbers(j)]
         others = [j for j in positions if j not in nearly]
         named = [self._described(j, few=j in nearly) for j in [*nearly, *others]]
-        units = _UNITS * any(" with the unit " in text for text in named)
+        units = _UNITS if any(" with the unit " in text for text in named) else self._thousands(others)
         what = f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}"
         what, leave_out = f"{what}{self._counted_gaps(gaps)}{units}", "or leave columns out with drop_columns=[...]"
         odd = list(dict.fromkeys(chain.from_iterable(self.cells[j][self.odd_cells(j)] for j in nearly)))
@@ -410,6 +410,14 @@ class Columns:
         cells = self.cells[position]
         found = self.with_unit([cells[i] for i in rows]) if len(rows) > 1 else None
         return "" if found is None else f" of {len(cells)} with the unit {found[1]!r}"
+
+    def _thousands(self, positions: Sequence[int]) -> str:
+        """What reads a column of numbers with marks between thousands and one unit, where there is such a one."""
+        for j, mark in product(positions, ",.'’ "):
+            cells = [cell for cell in self.cells[j].tolist() if cell is not None]
+            if any(mark in cell for cell in cells) and with_unit(cells, self._spelling[0], mark) is not None:
+                return f"; pass thousands={mark!r} to read numbers such as {quote(cells[0])}"
+        return ""
 
     def _counted_gaps(self, positions: Sequence[int]) -> str:
         """What is said of columns of numbers with gaps."""

@@ -130,7 +130,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     @property
     def _columns(self) -> str:
         automatic = isinstance(self.columns, str) and self.columns == "auto"
-        return getattr(self, "columns_", "raw") if automatic else self.columns
+        return getattr(self, "columns_", "raw") if automatic else str(self.columns)
 
     def _input_kernel(self) -> Kernel:
         return Gaussian("2*median") if self._automatic else as_kernel(self.kernel)

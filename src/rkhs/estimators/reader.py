@@ -87,8 +87,15 @@ class ColumnScaling(Stored):
     scale: np.ndarray  # (d,)
 
     @classmethod
-    def of(cls, X: np.ndarray) -> ColumnScaling:
-        """Means and standard deviations of the columns of ``X`` of shape (n, d)."""
+    def of(cls, X: np.ndarray, width: int = 1) -> ColumnScaling:
+        """Means and standard deviations of the columns of ``X`` (n, d), or of each ``width`` of them in turn."""
+        if width > 1:
+            if X.shape[1] % width:
+                raise InputError(
+                    f"columns={width} reads rows of a multiple of {width} columns; got {X.shape[1]} of them"
+                )
+            one = cls.of(X.reshape(len(X), -1, width).swapaxes(1, 2).reshape(len(X) * width, -1))
+            return cls(one.mean.repeat(width), one.scale.repeat(width))
         wide = X.astype(np.float64, copy=False)
         mean = wide.mean(0)
         scale = (wide - mean).std(0)
@@ -217,7 +224,8 @@ class Reader(Stored):
             estimator._announce_dense(array.shape, storage)
         if columns == "raw":
             _warn_of_columns(estimator, array, kernel)
-        reader = cls(scaling=ColumnScaling.of(array) if columns == "scaled" else scaling, **facts)
+        width = int(columns) if columns.isdecimal() else int(columns == "scaled")
+        reader = cls(scaling=ColumnScaling.of(array, width) if width else scaling, **facts)
         return reader, unshared(to_tensor(reader.scaled(array), **estimator._options), X)
 
     def read(self, estimator: BaseEstimator, X: Any, name: str = "X") -> Any:

@@ -134,13 +134,20 @@ def _check_operators(given: Any) -> None:
         raise InputError(f"operators must be a list with one per layer, or None; got {quote(given)}")
 
 
+def _check_columns(given: Any) -> None:
+    if str(given).isdecimal():
+        check_count(int(given), "columns", at_least=1)
+    else:
+        check_choice(given, "columns", ("raw", "scaled", "integral", "filled", "ranked"))
+
+
 def _check_verbose(given: Any) -> None:
     if not isinstance(given, (bool, np.bool_)) and given != "auto":
         check_count(given, "verbose", at_least=0)
 
 
 _CHECKS: dict[str, Callable[[Any], object]] = {
-    "columns": partial(check_choice, name="columns", choices=("raw", "scaled", "integral", "filled", "ranked")),
+    "columns": _check_columns,
     "device": resolve_device,
     "dtype": resolve_dtype,
     "operators": _check_operators,

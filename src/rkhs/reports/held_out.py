@@ -101,13 +101,13 @@ def row_norms(rows: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.norm(np.where(np.isnan(rows), 0.0, rows), axis=1))
 
 
-def target_notes(names: Sequence[str], Y: np.ndarray) -> Iterator[str]:
-    """Say which targets (n, q) do not vary, may be numbers of classes, or hold one value far from all others."""
+def target_notes(names: Sequence[str], Y: np.ndarray, way: str | None = None) -> Iterator[str]:
+    """Say which targets (n, q) do not vary, may be classes, and the way to these, or hold one value far from others."""
     for name, column in zip(names, Y.T, strict=True):
         different, counts = np.unique(column[np.isfinite(column)], return_counts=True)
         if 1 < len(different) <= min(_CODES, counts.sum() / 3) and (different == np.round(different)).all():
             many = f"{name} holds {len(different)} different whole numbers, and is predicted as a number"
-            yield f"{many}: if they stand for classes, write them as texts, such as 'class {different[0]:g}'"
+            yield f"{many}: if they stand for classes, {way or f'write them as texts, such as class_{different[0]:g}'}"
         if np.nanmin(column) == np.nanmax(column):
             yield f"all values of {name} are equal, so there is nothing to learn: every prediction is this value"
         yield from (one.text for one in lone_values(name, column[np.isfinite(column)]))
