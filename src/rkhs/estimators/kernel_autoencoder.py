@@ -89,8 +89,8 @@ class KernelAutoencoder(BaseAutoencoder):
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform`` gives
         the units of the data back. ``"integral"`` is for curves that carry their times: sums over columns become
         integrals over time. ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`;
-        ``"ranked"`` too, with ``numbers="ranks"``. A whole number t: as ``"scaled"``, with one mean and one deviation
-        of each t columns that follow each other, as the t times of a quantity in windows of several.
+        ``"ranked"`` too, with ``numbers="ranks"``; a whole number t is ``"scaled"`` by one mean and one deviation of
+        each t columns that follow each other, as the times of a quantity in windows are.
     refine : bool, default=True
         Improve the codes of new items by quasi-Newton steps; the codes of training items do not change. Encoding then
         costs some ``p + 20`` decodings. It applies without ``targets`` or operator on the codes, with several hidden
