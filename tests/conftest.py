@@ -91,6 +91,8 @@ def _torch_globals() -> dict[str, object]:
 def _one_torch_thread() -> None:
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
+        # No test compares tensors of a cluster: what knows them is imported by the first comparison, in two seconds.
+        sys.modules["torch"].testing._comparison._HAS_DTENSOR = False
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -98,12 +100,14 @@ def few_candidates() -> Iterator[dict[str, Any]]:
     """Fits are short: autoencoders try one regulariser and end early, maps try one decoder, forests have few trees.
 
     Yields what is replaced, by name. What most tests ask does not depend on the model that is chosen, nor on where a
-    descent ends, nor on how often an accuracy is measured; the others use ``all_candidates``.
+    descent ends, nor on how often an accuracy is measured; the others use ``all_candidates`` or ``long_fits``.
     """
     from rkhs.cli import class_choices
-    from rkhs.estimators.autoencoder import settings
+    from rkhs.estimators import operator_regressor_cv
+    from rkhs.estimators.autoencoder import choice_in_memory, choice_on_landmarks, settings
     from rkhs.estimators.maps import decoder, fit
     from rkhs.evaluation import comparison
+    from rkhs.models import neighbour_map
 
     read, as_solver = settings._read_regs, settings.as_solver
 
@@ -112,16 +116,22 @@ def few_candidates() -> Iterator[dict[str, Any]]:
         return {**found, "candidates": found["candidates"][-1:], "weaker": ()} if "candidates" in found else found
 
     def rough(solver: Any, names: Any, max_iter: Any, tol: float) -> Any:
-        return as_solver(solver, names, max_iter, 1e-2 if tol == 1e-4 else tol)  # the default
+        return as_solver(solver, names, max_iter, 0.1 if tol == 1e-4 else tol)  # the default
 
     short = {
         (settings, "_read_regs"): few,
         (settings, "as_solver"): rough,
+        (choice_in_memory, "_ROUGH_TOL"): 0.1,
+        (choice_in_memory, "ROUGH"): (1, 0.1),
+        (choice_on_landmarks, "_STEPS"): 4,
+        (choice_on_landmarks, "_DEEPER"): 5,
         (decoder, "_WIDTHS_AND_REGS"): decoder._WIDTHS_AND_REGS[1:2],
         (decoder, "_FOLDS"): 2,
         (comparison, "_TREES"): 5,
-        (class_choices, "REPEATS"): 2,
-        (fit, "_FROM_COMPONENTS"): ((4.0, 10), (1.0, 20)),
+        (class_choices, "REPEATS"): 1,
+        (operator_regressor_cv, "_BANDWIDTHS"): ("median",),
+        (fit, "_FROM_COMPONENTS"): ((4.0, 4), (1.0, 8)),
+        (neighbour_map, "_STEPS"): 5,
     }
     with pytest.MonkeyPatch.context() as patch:
         replaced = {f"{module.__name__}.{name}": getattr(module, name) for module, name in short}
@@ -135,6 +145,14 @@ def all_candidates(few_candidates: dict[str, Any], monkeypatch: pytest.MonkeyPat
     """All regularisers and decoders are compared, for tests of the choice among them."""
     for name, value in few_candidates.items():
         monkeypatch.setattr(name, value)
+
+
+@pytest.fixture
+def long_fits(few_candidates: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of few candidates, but fits end where those of a user end, for tests of what is found there."""
+    for name, value in few_candidates.items():
+        if name.endswith(("as_solver", "ROUGH_TOL", "ROUGH", "STEPS", "DEEPER", "_FROM_COMPONENTS")):
+            monkeypatch.setattr(name, value)
 
 
 @pytest.fixture(autouse=True)

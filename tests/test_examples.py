@@ -96,6 +96,7 @@ def test_every_script_is_checked() -> None:
 QUICK = {"denoised_digits", "gaussian_clusters"}  # the others with -m slow, and each with ./dev docs
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("all_candidates")  # two of them may overfit few molecules
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in sorted(CHECKS)])
 def test_script(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

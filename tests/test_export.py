@@ -68,6 +68,7 @@ def test_scaled_columns_go_in_and_out_in_their_own_units(data: Any, tmp_path: Pa
         np.testing.assert_allclose(back, model.inverse_transform(codes), rtol=1e-7)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("widths", "dtype"), [(2, "float64"), ((3, 2), "float32"), ((4, 2, 3), "float64")], ids=str)
 def test_autoencoders_agree_there_and_back(widths: Any, dtype: str, data: Any, tmp_path: Path) -> None:
     X, new = data
@@ -92,7 +93,7 @@ def test_free_linear_parts(data: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(back, model.inverse_transform(codes), atol=1e-8)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "model",
     [

@@ -17,6 +17,7 @@ from tests.contracts.estimator_examples import estimators
 SEEN: set[str] = set()
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("name", CASES)
 def test_models_say_what_they_said(name: str, tmp_path: Path) -> None:
     if "molecules" in name:

@@ -69,7 +69,7 @@ def answers(model: KernelAutoencoder, items: Any, targets: Any) -> list[np.ndarr
 LATE = {"weights", "single precision"}  # test_lean_landmarks.py has them on landmarks
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.slow) if one in LATE else one for one in CASES])
 def test_what_is_computed_again_is_the_same_to_the_last_bit(name: str, tmp_path: Path) -> None:
     model, items, extra = CASES[name]

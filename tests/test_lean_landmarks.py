@@ -83,7 +83,7 @@ def answers(model: KernelAutoencoder, items: Any) -> list[np.ndarray]:
 LATE = {"not centred", "kernel alone", "two layers"}  # test_lean_files.py has them without landmarks
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.slow) if one in LATE else one for one in CASES])
 def test_what_is_computed_again_is_the_same_to_the_last_bit(name: str, tmp_path: Path) -> None:
     model, items, extra, expected = CASES[name]

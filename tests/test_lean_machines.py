@@ -42,7 +42,7 @@ def answers(model: InputOutputKernelRegressor) -> list[np.ndarray]:
     return [model.dual_coef_, model.predict_weights(X[:7]), model.scores(X[:7]), model.output_.cholesky]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_computed_again_is_the_same_to_the_last_bit(name: str, tmp_path: Path) -> None:
     given, outputs, expected = CASES[name]

@@ -34,7 +34,7 @@ def answer(model: Any, rows: Any) -> np.ndarray:
     return np.asarray(model.predict(rows) if hasattr(model, "predict") else model.transform(rows))
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_a_module_gives_what_the_model_gives_and_its_derivatives(model: Any) -> None:
@@ -63,7 +63,7 @@ REFINED = {
 }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.filterwarnings("ignore::Warning")
 @pytest.mark.parametrize(
     "name", [pytest.param(one, marks=pytest.mark.slow) if one == "narrow first" else one for one in REFINED]
@@ -181,6 +181,7 @@ SHAPED = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.filterwarnings("ignore::Warning")
 @pytest.mark.parametrize(("model", "part", "d"), SHAPED, ids=repr)
 def test_a_module_takes_rows_of_its_columns_and_dtype_alone(model: Any, part: str, d: int) -> None:

@@ -51,6 +51,7 @@ def test_the_autoencoders_of_2019() -> None:
     assert model.objective_ == pytest.approx(0.5 * np.linalg.svd(X, compute_uv=False)[2] ** 2 / 20, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*")
 def test_the_deep_machines_of_2021() -> None:
     for model, gamma in (

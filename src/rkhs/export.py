@@ -140,7 +140,7 @@ def as_module(model: KernelEstimator, *, part: str | None = None, trainable: boo
     >>> import torch
     >>> from sklearn.datasets import load_iris
     >>> from rkhs import KernelAutoencoder, as_module
-    >>> X = load_iris().data
+    >>> X = load_iris().data[::3]
     >>> encoder = as_module(KernelAutoencoder(2).fit(X))
     >>> row = torch.tensor(X[:1], requires_grad=True)
     >>> encoder(row)[0, 0].backward()

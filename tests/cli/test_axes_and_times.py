@@ -10,6 +10,7 @@ from tests.cli.commands import Run, printed, table
 RNG = np.random.default_rng(0)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("descending", [False, True])
 def test_columns_that_are_curves_are_compared_by_transpose(descending: bool, run: Run) -> None:
     axis = np.arange(200.0, 700.0, 2.0)[:: -1 if descending else 1]
@@ -95,36 +96,6 @@ def test_rows_named_by_their_times_are_a_series(run: Run) -> None:
     assert printed(said) == ["novelty", "a.csv", "-o", "b.csv", "--window", "24"]
 
 
-@pytest.mark.parametrize("unit", [1, 100])
-def test_days_and_hours_written_as_numbers_are_times(unit: int, run: Run) -> None:
-    """As weather services write them, by the ends of hours; Fahrenheit is a copy of Celsius, up to rounding."""
-    days, hours = [20230226 + i for i in range(3)] + [20230301 + i for i in range(9)], range(1, 25)
-    warmth = [10.0 + 8.0 * np.sin((hour - 9) / 4) + RNG.normal() for _ in days for hour in hours]
-    times = [(day, hour * unit) for day in days for hour in hours]
-    rows = [f"{day},{hour},{c:.1f},{1.8 * c + 32.0:.1f}" for (day, hour), c in zip(times, warmth, strict=True)]
-    table("a.csv", ["YYYYMMDD,HH,T,F", *rows[:100], *rows[101:]])
-    status, said, _ = run("novelty", "a.csv", "-o", "b.csv")
-    assert status == 0
-    assert printed(said) == ["novelty", "a.csv", "-o", "b.csv", "--window", "24"]
-    status, said, out = run("novelty", "a.csv", "-o", "b.csv", "--window", "24")
-    assert (status, "HH+" in out, "copy" in out) == (0, False, False)
-    assert "F is a copy in another unit of T, which then counts twice" in said
-    assert "1 of 12 windows lack 2 cells of 48" in said
-    assert printed(said) == ["novelty", "a.csv", "-o", "b.csv", "--window", "24", "--drop-columns", "F"]
-    names = [line.split(",")[0] for line in Path("b.csv").read_text().splitlines()[1:]]
-    assert names == [f"{day // 10000}-{day // 100 % 100:02d}-{day % 100:02d} 01:00" for day in days]
-
-
-def test_days_alone_and_sales_are_told_apart(run: Run) -> None:
-    """Days of a series are times; days of sales, next to numbers of rooms, are numbers."""
-    days = np.datetime64("2023-01-30") + np.arange(90)
-    rows = [f"{str(day).replace('-', '')},{RNG.integers(1, 6)},{RNG.normal():.3f}" for day in days]
-    table("a.csv", ["day,n,x", *rows])
-    assert "the 90 rows are times of one long series" in run("novelty", "a.csv")[1]
-    table("a.csv", ["day,n,x", *(rows[i] for i in RNG.integers(0, 90, 90))])
-    assert "long series" not in run("novelty", "a.csv")[1]
-
-
 def test_constant_windows_are_unlike_all(run: Run) -> None:
     """A meter that is stuck at its mean for a day, and at zero for six hours; by distances both are near others."""
     use = (1.2 + np.sin(np.arange(24) / 4)) * np.exp(0.3 * np.random.default_rng(1).normal(size=(60, 24)))
@@ -148,6 +119,7 @@ def test_constant_windows_are_unlike_all(run: Run) -> None:
     assert run("novelty", "a.csv", "--window", "24", "--kernel", "gaussian", "-o", "d.csv")[0] == 0
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("noise", [0.002, 0.02])
 def test_nearly_constant_windows_do_not_vouch_for_each_other(run: Run, noise: float) -> None:
     """Two days of stand-by come first, though each is nearest to the other; in a new file such a day is as strange."""

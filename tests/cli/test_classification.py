@@ -16,6 +16,7 @@ from rkhs.cli.class_choices import cross_validated, suspicious_labels, suspiciou
 from rkhs.cli.kinds import choose_for_sequences
 from rkhs.cli.main import main
 from rkhs.data import Dataset
+from rkhs.data.known_columns import read_column
 from rkhs.errors import InputError
 from rkhs.evaluation import SmoothClassifier, load_classifier
 from rkhs.evaluation.comparison import counting_error
@@ -212,9 +213,13 @@ def test_fewer_groups_than_folds(folder: Path, capsys: pytest.CaptureFixture[str
 CLASSES = ["leak"] * 7 + ["none"] * 5 + ["crack"] * 6
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 def test_none_is_a_class_where_it_is_frequent(folder: Path, capsys: pytest.CaptureFixture[str], end: str) -> None:
     frame = pandas.DataFrame({"a": A[:18], "b": B[:18], "defect": CLASSES})
+    frame.replace("none", "None").to_csv("d.csv", index=False)
+    with pytest.warns(UserWarning, match="5 cells 'None' are read as a class"):
+        assert read_column("d.csv", "defect", argument="x").tolist().count("None") == 5
     getattr(frame, f"to_{end}")(f"d.{end}", index=False)
     fit = ["fit", f"d.{end}", "--predict", "defect", "-o", "d.rkhs"]
     assert main(fit) == 0

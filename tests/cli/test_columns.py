@@ -157,6 +157,7 @@ def test_a_symmetric_table_is_said_to_look_like_a_gram_matrix(folder: Path, caps
         assert ("by --gram" in capsys.readouterr().out) == said
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("names", [np.linspace(400.0, 1400.0, 200), np.linspace(4000.0, 400.0, 50)], ids=["up", "down"])
 def test_rounded_wavelengths_in_the_first_row_are_asked_about(
     folder: Path, capsys: pytest.CaptureFixture, names: np.ndarray
@@ -188,6 +189,7 @@ TABLES = {
 }
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", TABLES)
 def test_python_finds_other_columns_in_the_frame_of_a_file(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

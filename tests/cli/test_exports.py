@@ -58,6 +58,7 @@ def test_the_rarer_of_two_units_is_taken_as_gaps(run) -> None:
     assert "40 items" in said
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("mixed", [False, True])
 def test_titles_and_encodings_of_new_files(run, mixed: bool) -> None:
     """A model reads the file of its fit, files without titles, and names what another file needs."""
@@ -82,6 +83,7 @@ def test_titles_and_encodings_of_new_files(run, mixed: bool) -> None:
     assert run(*printed(said))[0] == 0
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "form", ["{0:02}.01.2024 {1:02}:00 - {2:02}.01.2024 {3:02}:00", "2024-01-{0:02}T{1:02}:00/2024-01-{2:02}T{3:02}:00"]
 )

@@ -2,8 +2,6 @@
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +80,7 @@ def test_a_table_of_featurecounts_takes_one_command_and_its_line_of_python_runs(
     assert status == 0
     line = re.search(r'python -c "(.*)"', err)
     assert line is not None
-    subprocess.run([sys.executable, "-c", line[1]], check=True)
+    exec(line[1], {})
     logs = pandas.read_csv("genes_log.csv", index_col=0)
     np.testing.assert_allclose(logs[counts.columns], np.log2(1.0 + 1e6 * counts / counts.sum()))
     status, err, _ = run(command[0], "genes_log.csv", *command[2:-2])
@@ -106,7 +104,7 @@ def test_the_line_of_python_reads_titles_units_and_notes_as_the_command_does(run
     assert status == 0, err
     line = re.search(r'python -c "(.*)"', err)
     assert line is not None
-    subprocess.run([sys.executable, "-c", line[1]], check=True)
+    exec(line[1], {})
     logs = pandas.read_csv("a_log.csv", index_col=0)
     np.testing.assert_allclose(logs, np.log2(1.0 + 1e6 * counts / counts.sum()))
     assert logs.index.tolist() == counts.index.tolist()

@@ -43,6 +43,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
     return made
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "flags", [[], pytest.param(["--index-column", "name"], marks=pytest.mark.slow), ["--columns", "a,b,c"]]
 )

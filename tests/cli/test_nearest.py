@@ -141,6 +141,7 @@ def test_an_excel_file_holds_what_a_csv_file_holds() -> None:
     np.testing.assert_allclose([row[3] for row in cells], [float(row["distance"]) for row in rows], rtol=1e-15)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("command", ["nearest", "novelty"])
 @pytest.mark.parametrize("texts", [False, True])
 def test_columns_that_the_new_file_lacks_are_named(

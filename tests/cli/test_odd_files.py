@@ -105,6 +105,7 @@ def test_identifiers_and_days_do_not_become_the_model(capsys: pytest.CaptureFixt
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "day",
     [

@@ -43,6 +43,7 @@ def test_wrong_rows_are_named_and_left_out(folder: Path, capsys: pytest.CaptureF
     np.testing.assert_allclose(np.load("z.npy"), found.model.transform(X), rtol=1e-12)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("scaled", ["yes", "no"])
 def test_errors_of_new_rows_are_compared_with_the_error_that_is_said(
     folder: Path, capsys: pytest.CaptureFixture[str], scaled: str
@@ -251,6 +252,7 @@ def test_errors_keep_the_title_of_the_names(folder: Path) -> None:
     assert Path("e.csv").read_text().splitlines()[0] == "recording,error0"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("target", [(), ("--predict", "c")])
 def test_notes_on_columns_are_of_the_rows_that_are_fitted(
     target: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,7 +53,7 @@ def test_counts_are_noted_before_the_fit_and_items_without_any_are_named(run: Ru
     assert "The numbers are counts" not in out
     line = re.search(r'python -c "(.*)"', err)
     assert line is not None
-    subprocess.run([sys.executable, "-c", line[1]], check=True)
+    exec(line[1], {})
     logs = pandas.read_csv("a_log.csv", index_col=0)
     expected = np.log2(1.0 + 1e6 * counts / counts.sum(axis=1, keepdims=True))
     np.testing.assert_allclose(logs.T if transposed else logs, expected)

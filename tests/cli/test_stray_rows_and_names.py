@@ -207,6 +207,7 @@ def long_hours(form: str, zone: str, days: int, first: datetime) -> str:
     return "\n".join(["load;time", *lines]) + "\n"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("form", ["%d.%m.%Y %H:%M", "%Y-%m-%dT%H:%M:%S%z"])
 def test_days_begin_at_midnight_where_the_clock_is_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import GroupKFold
 
 import rkhs
-from rkhs._core.checks import check_folds
 from rkhs._core.errors import InputError
 from rkhs.cli.main import main
 from rkhs.cli.structures import _first_of_left_out, _summary
@@ -21,8 +22,8 @@ from rkhs.data.known_columns import candidates_of, labels_of, read_column
 from rkhs.data.molecule_files import flat_smiles
 from rkhs.data.table_reader import column_titles
 
-pytest.importorskip("matchms", reason="spectra need matchms (extra `spectra`)")
-pytest.importorskip("rdkit", reason="structures need RDKit (extra `chem`)")
+if not all(map(find_spec, ("matchms", "rdkit"))):  # imported by the tests alone: it takes a second
+    pytest.skip("spectra need matchms, structures RDKit (extra `spectra`)", allow_module_level=True)
 
 PARTS = ("C", "O", "N", "CC", "C(=O)", "c1ccccc1", "S", "Cl", "F", "OC")
 
@@ -337,7 +338,7 @@ def test_how_often_the_true_structure_is_first_is_measured_at_the_fit(folder: Pa
     smiles = flat_smiles(read_column(folder / "spectra.mgf", "smiles", argument="x"))
     found = _first_of_left_out(model, smiles)
     place, hits = np.unique(smiles, return_inverse=True)[1], []
-    for train, test in check_folds(5, len(smiles), None, 0, place):
+    for train, test in GroupKFold(5).split(smiles, groups=place):
         reg = model.reg_ * len(smiles) / len(train)
         part = clone(model).set_params(reg=reg).fit([data.items[i] for i in train], smiles[train].tolist())
         candidates = sorted({*smiles[test].tolist()})
@@ -347,8 +348,33 @@ def test_how_often_the_true_structure_is_first_is_measured_at_the_fit(folder: Pa
     assert found["first"] > 5.0 * found["first by guessing"]
     facts = {"class": "M", "input": {"items": 60, "kind": "spectra"}, "seconds": 1.0, "rows without a structure": 0}
     facts |= {"different structures": 50, "reg": 1.0, "kernel": "k", "left-out error": 0.95, "model": "m"}
+    facts["names"] = True
     for first, hardly in ((0.36, False), (0.02, True)):
         said = " ".join(_summary(facts | {"first": first, "first by guessing": 0.01, "structures left out": 10}))
         assert f"the true one is first of about 10 left out with it for {first:.1%} (by guessing 1.0%)" in said
         assert ("hardly predicts better than the mean structure" in said) == hardly
         assert "other columns" not in said
+
+
+@pytest.mark.parametrize("key", ["ID", "IDENTIFIER", "SPECTRUMID", "MIBIGACCESSION", "PEAKID"])
+def test_spectra_are_named_by_their_ids_and_nearest_ones_have_structures(key: str, tmp_path: Path) -> None:
+    """CFM-ID, MassSpecGym, GNPS, FERMO and MS-DIAL each have a key of their own; in a library a compound repeats."""
+    one = f"BEGIN IONS\nINSILICO=yes\n{key}={{}}\nSMILES={{}}\nPEPMASS=200\n{{}}.5 9\n{{}}.5 4\nEND IONS\n\n"
+    known = [("a", "CC", 40, 90), ("b", "CO", 60, 80), ("b", "CO", 62, 80)]
+    for name, rows in (("known.mgf", known), ("new.mgf", [("x", "", 60, 80), ("y", "", 40, 90)])):
+        (tmp_path / name).write_text("".join(one.format(*row) for row in rows))
+    assert read_items(tmp_path / "new.mgf").row_names == ("x", "y")
+    files = [str(tmp_path / name) for name in ("known.mgf", "new.mgf", "near.csv")]
+    assert main(["nearest", *files[:2], "--top", "1", "-o", files[2]]) == 0
+    rows = [line.split(",")[:4] for line in Path(files[2]).read_text().splitlines()]
+    assert rows == [["row", "rank", "nearest", "nearest_smiles"], ["x", "1", "b", "CO"], ["y", "1", "a", "CC"]]
+
+
+def test_spectra_without_names_are_said_to_have_numbers(folder: Path, tmp_path: Path, capsys) -> None:
+    text = re.sub("TITLE.*\n", "", (folder / "spectra.mgf").read_text().replace("TITLE=s59", ""))
+    (tmp_path / "a.mgf").write_text(text)
+    assert main(["fit", str(tmp_path / "a.mgf"), "--predict", "smiles", "-o", str(tmp_path / "m.rkhs")]) == 0
+    assert "a table of numbers of items from 1, as these have no names, and SMILES" in capsys.readouterr().out
+    command = ["predict", str(tmp_path / "m.rkhs"), str(tmp_path / "a.mgf"), "--candidates", str(folder / "lists.csv")]
+    assert main(command) == 2
+    assert "a.mgf, whose items have no names but their numbers, such as 1, in a column" in capsys.readouterr().err

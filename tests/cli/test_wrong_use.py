@@ -110,6 +110,7 @@ def test_a_name_that_begins_with_a_dash_is_a_path_like_another(folder: Path) -> 
     np.testing.assert_allclose(np.genfromtxt("-z.csv", delimiter=",", skip_header=1), rkhs.load("-m.rkhs").codes_)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "content",
     [

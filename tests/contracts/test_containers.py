@@ -109,7 +109,7 @@ def test_estimators(estimator: BaseEstimator) -> None:
     agree(lambda w: fitted(estimator, w), {name: CONTAINERS[name] for name in ("shuffled rows", other)})
 
 
-@pytest.mark.sample(50)
+@pytest.mark.sample(25)
 @pytest.mark.parametrize("kernel", ALL)
 def test_kernels(kernel: Kernel) -> None:
     data = items(kernel, 6)

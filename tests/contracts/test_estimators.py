@@ -100,7 +100,7 @@ def assert_same_bits(first: dict[str, np.ndarray], second: dict[str, np.ndarray]
         np.testing.assert_array_equal(first[name], second[name], err_msg=name)
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(10)
 @each
 def test_fits_give_the_same_bits_and_leave_global_generators_alone(estimator: BaseEstimator, data: Any) -> None:
     X, new = for_estimator(estimator, data)
@@ -118,6 +118,7 @@ def test_fits_give_the_same_bits_and_leave_global_generators_alone(estimator: Ba
     assert torch.equal(torch.get_rng_state(), ours)
 
 
+@pytest.mark.sample(9)
 @each_class
 def test_pickle_joblib_and_clone(estimator: BaseEstimator, data: Any, tmp_path: Path) -> None:
     X, new = for_estimator(estimator, data)
@@ -141,7 +142,7 @@ def test_fitted_attributes_hold_no_tensor(estimator: BaseEstimator, data: Any) -
     assert not [name for name, value in vars(model).items() if tensors(value)]
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @each_class
 @pytest.mark.parametrize("calls", [8, pytest.param(1000, marks=pytest.mark.slow)])
 def test_eight_threads_agree(estimator: BaseEstimator, calls: int, data: Any, tmp_path: Path) -> None:
@@ -161,7 +162,7 @@ def test_eight_threads_agree(estimator: BaseEstimator, calls: int, data: Any, tm
             np.testing.assert_array_equal(result, expected[i % 4 > 0])
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(10)
 @each
 def test_a_row_does_not_depend_on_the_others(estimator: BaseEstimator, data: Any) -> None:
     X, new = for_estimator(estimator, data)
@@ -175,6 +176,7 @@ def test_a_row_does_not_depend_on_the_others(estimator: BaseEstimator, data: Any
             np.testing.assert_allclose(back[name], whole[name][::-1], rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.sample(5)
 @each_class_of_transformers
 def test_fit_transform_is_fit_then_transform(estimator: BaseEstimator, data: Any) -> None:
     X, _ = for_estimator(estimator, data)
@@ -187,6 +189,7 @@ def test_fit_transform_is_fit_then_transform(estimator: BaseEstimator, data: Any
         np.testing.assert_allclose(model.codes_, model.transform(X), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.sample(5)
 @each_class_of_transformers
 def test_a_pipeline_may_hand_over_labels(estimator: BaseEstimator, data: Any) -> None:
     X, _ = for_estimator(estimator, data)
@@ -238,6 +241,7 @@ def test_frames_in_and_out(estimator: BaseEstimator, data: Any, library: str) ->
         model.transform(later[names[::-1]])
 
 
+@pytest.mark.sample(5)
 @each_class_of_transformers
 def test_float32_in_float32_out_computed_in_float64(estimator: BaseEstimator, data: Any) -> None:
     X, new = (part.astype(np.float32) for part in for_estimator(estimator, data))
@@ -248,7 +252,7 @@ def test_float32_in_float32_out_computed_in_float64(estimator: BaseEstimator, da
     np.testing.assert_array_equal(out["transform"], wide.transform(new.astype(np.float64)).astype(np.float32))
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 @each_transformer
 def test_integer_weights_are_repeated_rows(estimator: BaseEstimator, data: Any) -> None:
     params = estimator.get_params()

@@ -25,6 +25,7 @@ def taylor_slope(value: Any, X: torch.Tensor, G: torch.Tensor, seed: int) -> Non
     assert errors[0] < rounding or math.log10(errors[0] / max(errors[1], 1e-300)) > 1.9, (errors, f0, slope)
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("kernel", SMOOTH)
 def test_jacobian_is_the_pullback_of_every_column(kernel: Kernel) -> None:
     X, Y = items(kernel, 6, 3), items(kernel, 5, 4)
@@ -36,6 +37,7 @@ def test_jacobian_is_the_pullback_of_every_column(kernel: Kernel) -> None:
     assert torch.allclose(k._jacobian(X, Y, C), expected, rtol=0, atol=bound)
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("kernel", SMOOTH)
 def test_pullback_takes_any_form_of_its_arguments(kernel: Kernel) -> None:
     rng = np.random.default_rng(3)
@@ -56,6 +58,7 @@ def test_pullback_takes_any_form_of_its_arguments(kernel: Kernel) -> None:
     assert torch.equal(K, k._gram(X))
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("kernel", SMOOTH)
 def test_values_and_slopes_that_share_work_are_those_apart(kernel: Kernel) -> None:
     rng = np.random.default_rng(4)

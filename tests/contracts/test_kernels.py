@@ -60,6 +60,7 @@ def test_every_kernel_keeps_its_promises(kernel: Kernel) -> None:
     assert not (isinstance(kernel, INDEFINITE) and kernel.known_psd)
 
 
+@pytest.mark.sample(28)
 @pytest.mark.parametrize("kernel", VECTORS)
 def test_two_precisions_meet_in_the_larger(kernel: Kernel) -> None:
     X = items(kernel, 9).numpy()

@@ -52,6 +52,7 @@ def test_every_loss_keeps_its_promises(loss):
     assert len(check_loss(loss, n=N, outputs=Q)) == 8 + loss.majorized
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("loss", CASES)
 def test_conjugate_is_the_supremum(loss):
     inner = rows(3)

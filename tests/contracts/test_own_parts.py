@@ -90,6 +90,7 @@ def autoencoders(reg: float = 1e-2) -> tuple[Autoencoder, Autoencoder]:
     return in_products, Autoencoder(UnconstrainedCodes(factorize(K), reg), layer)
 
 
+@pytest.mark.slow
 def test_a_matrix_that_is_only_multiplied_is_a_storage() -> None:
     in_products, dense = autoencoders()
     start = dense.encoder.start([TARGET[:, :2]], 1.0)
@@ -141,6 +142,7 @@ class Quantile(Loss):
         return A.clamp(-self.level, 1.0 - self.level)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("level", [0.2, 0.5, 0.9])
 def test_the_quantile_loss_keeps_the_contract_and_its_share_of_rows(level: float) -> None:
     check_loss(Quantile(level))

@@ -38,6 +38,7 @@ def test_storages_keep_their_promises(storage: Any) -> None:
     assert len(check_space(storage)) == 7
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "model",
     [

@@ -154,7 +154,7 @@ CASES += [  # a Gram matrix in another form is read by one class as by all, and 
 ]
 
 
-@pytest.mark.sample(24)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize(("estimator", "form"), CASES, ids=repr)
 def test_models_do_not_see_what_becomes_of_the_data(estimator: BaseEstimator, form: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
@@ -244,7 +244,7 @@ def test_a_scaler_that_works_in_place_does_not_change_the_model() -> None:
 VARIANTS = {repr(quick(one)) for one in configurations()[len(plain()) :]}
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -294,6 +294,7 @@ def _strict(function: Any) -> Any:
 # ---------------------------------------------------------------- parameters
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("kernel", ALL)
 def test_a_model_owns_its_kernel(kernel: Kernel) -> None:
     kernel = private_copy(kernel)
@@ -340,6 +341,7 @@ PARAMETERS: dict[str, Any] = {
 }
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_a_model_owns_its_parameters(name: str) -> None:
     given: list[Any] = []

@@ -66,7 +66,7 @@ def costly_last(made: list[BaseEstimator]) -> list[Any]:
     return [pytest.param(one, marks=pytest.mark.slow) if slow(one) else one for one in made]
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("estimator", costly_last(plain(QUICK)), ids=repr)
 def test_check_estimator_passes_with_no_failure_and_no_skip(estimator: BaseEstimator) -> None:
     check_all(estimator)

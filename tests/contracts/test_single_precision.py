@@ -105,6 +105,7 @@ def check(model: str, name: str) -> None:
         assert most is None or value is None or value <= most, f"{field} of {model} on {name}: {value:.1e} > {most:.0e}"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("model", "name"), QUICK)
 def test_single_precision_stays_within_its_tolerances(model: str, name: str) -> None:
     check(model, name)

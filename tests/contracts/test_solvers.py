@@ -175,6 +175,7 @@ def test_a_solver_of_ones_own_says_what_it_keeps() -> None:
     assert DeepRKM((2, 1), solver=Keeping()).fit(X.numpy()).infeasibility_ < 1e-12
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("solver", [cls() for cls in SOLVERS], ids=lambda solver: type(solver).__name__)
 def test_solver_objects_of_the_deep_machine(solver: Solver) -> None:
     """What the estimator takes is feasible; what it does not names the argument."""

@@ -121,7 +121,7 @@ class Stop:
         patch.setattr(cls, name, counted)
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 @each
 def test_a_second_fit_that_is_interrupted_leaves_the_first(
     estimator: BaseEstimator, monkeypatch: pytest.MonkeyPatch
@@ -139,7 +139,7 @@ def test_a_second_fit_that_is_interrupted_leaves_the_first(
         assert_unchanged(model, before)
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 @each
 def test_nothing_of_an_earlier_fit_is_left(estimator: BaseEstimator) -> None:
     if getattr(estimator, "warm_start", False):

@@ -130,6 +130,7 @@ def test_bytes_that_a_disk_loses_are_an_error_and_leave_the_old_file(tmp_path: P
     assert path.read_text() == "12345678"
 
 
+@pytest.mark.slow
 def test_many_tiles_give_the_bits_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     X = ROWS[:300]
     train, y = X[:60], X[:60, 0]
@@ -219,18 +220,18 @@ def compare_streamed(
 ) -> None:
     """Commands on a file that is read as a whole and in three parts write the same rows."""
     new = folder / f"new.{form}"
-    write_codes(new, ROWS[:160], column_names=None if form == "npy" else ["a", "b", "c"])
+    write_codes(new, ROWS[:48], column_names=None if form == "npy" else ["a", "b", "c"])
     for kind in ("whole", "parts"):
         for name, (command, file, *more) in commands.items():
             words = [command, str(known / file), str(new), *more, "-o", str(folder / f"{kind}_{name}.csv")]
             assert main(words) == 0
         patch.setattr(inputs, "_LARGE", 0)
-        patch.setattr(inputs, "_PART", 64)
+        patch.setattr(inputs, "_PART", 20)
     for name in commands:
         whole, parts = (pd.read_csv(folder / f"{kind}_{name}.csv") for kind in ("whole", "parts"))
         pd.testing.assert_frame_equal(whole, parts, rtol=1e-9)
         assert whole.iloc[:, 0].astype(str).str.contains(r"\d").all()
-        assert len(whole) == 160
+        assert len(whole) == 48
 
 
 def test_commands_stream_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: Path) -> None:
@@ -244,6 +245,7 @@ def test_commands_stream_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
     compare_streamed(commands, "csv", known, tmp_path, monkeypatch)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("form", ["parquet", "npy"])
 def test_large_files_of_other_forms_are_streamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: Path, form: str

@@ -51,7 +51,7 @@ VALUES = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=12)
         | st.lists(inner, max_size=12).map(tuple)
-        | st.dictionaries(st.text(max_size=4), inner, max_size=5)
+        | st.dictionaries(st.text(st.characters(codec=None), max_size=4), inner, max_size=5)
     ),
     max_leaves=30,
 )

@@ -124,7 +124,7 @@ def test_numbers_written_for_people_are_not_taken_for_names(tmp_path: Path, cell
     assert is_grouped_number(cell)
     path = tmp_path / "x.csv"
     path.write_text(f'size,b\n"{cell}",1\n"2,202",2\n"9",3\n'.replace('"9"', '"8,3"'))
-    with pytest.raises(InputError, match="numbers with separators or a unit"):
+    with pytest.raises(InputError, match="which may be numbers with separators or a unit"):
         read_table(path)
     assert read_table(path, index_column=0).row_names == (cell, "2,202", "8,3")
     np.testing.assert_array_equal(read_table(path, columns=["b"]).X[:, 0], [1, 2, 3])

@@ -48,7 +48,7 @@ def test_what_stands_in_a_later_chunk_takes_no_column_away(later: str, told: str
 
 @pytest.mark.parametrize(
     ("later", "told"),
-    [("3,4\n", r"'3' in row 3 \(line 5\)"), ('"1,101",4\n', "'1,101' in column 'k', numbers with separators")],
+    [("3,4\n", r"'3' in row 3 \(line 5\)"), ('"1,101",4\n', "'1,101' in column 'k', which may be numbers")],
 )
 def test_a_number_among_names_is_refused_where_it_stands(later: str, told: str, tmp_path: Path) -> None:
     path = file_of(tmp_path, 'k,x\n"a\nb",1\nc,2\n' + later)

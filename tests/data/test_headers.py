@@ -115,11 +115,12 @@ def test_an_axis_behind_words_names_the_columns(tmp_path: Path) -> None:
     (path := tmp_path / "a.txt").write_text("\n".join(lines))
     found = read_table(path)
     assert found.column_names == tuple(map(str, axis))
+    assert "the second column, without a name in front of an axis, is left out" in found.guessed
     assert found.X.shape == (9, 40)
-    wide = "\t".join(f"{j / 7:.9f}" for j in range(4000))
-    rows = [f"2024-05-{i + 1:02d} 09:00\t{i}\t" + "\t".join(f"{i * j % 7}.25" for j in range(4000)) for i in range(6)]
+    wide = "\t".join(f"{j / 7:.9f}" for j in range(1500))
+    rows = [f"2024-05-{i + 1:02d} 09:00\t{i}\t" + "\t".join(f"{i * j % 7}.25" for j in range(1500)) for i in range(6)]
     (path := tmp_path / "c.txt").write_text("\n".join([*lines[:13], "\t\t" + wide, *rows]))
-    assert read_table(path).X.shape == (6, 4000)
+    assert read_table(path).X.shape == (6, 1500)
     (path := tmp_path / "d.csv").write_text("by\nwho,0,1,2.5,4\nu,1,2,3,4\nv,2,1,1,2\n")
     curves = read_items(path, kind="curves", skip_rows=1)
     assert (curves.times.tolist(), curves.row_names) == ([0.0, 1.0, 2.5, 4.0], ("u", "v"))

@@ -28,13 +28,14 @@ MEASURED = ["16.6 mm", "<16.6", "1.66D+01", "16.6±0.1", "16.6*", "16.6 EUR", "0
             "(16.6)"]  # fmt: skip
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("cell", MEASURED)
 def test_a_first_column_of_measurements_is_not_taken_for_names(tmp_path: Path, cell: str) -> None:
     other = [cell.replace("6", str(digit)) + ("" if "6" in cell else " " * digit) for digit in (6, 7, 8, 9)]
     rows = "".join(f'"{text}",{i},{i * i}\n' for i, text in enumerate(other))
     path = file_of(tmp_path, "size,b,c\n" + rows)
     for read in (read_table, lambda path: next(read_chunks(path, rows=2))):
-        with pytest.raises(InputError, match=r"got .*, .* in column 'size', numbers with separators or a unit"):
+        with pytest.raises(InputError, match=r"got .* in column 'size'"):
             read(path)
     named = read_table(path, index_column=0)
     assert named.row_names == tuple(text.strip() for text in other)

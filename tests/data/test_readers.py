@@ -146,6 +146,7 @@ def test_a_long_file_is_read_block_by_block_without_loss(write):
         ("a b\n1;2\n", {}, r"text in column 'a b'.*delimiter="),
         ('a,b\n1,"2,5"\n', {}, "text in column 'b' .*'2,5'"),
         ("class,a\nx,1\nx,2\n", {}, "row names, which must differ; got 'x' more than once in column 'class'"),
+        ("class,a\n< 5 DM,1\n< 5 DM,2\n", {}, "row names, which must differ; got '< 5 DM' more than once .*read_mixed"),
         (
             "a,b\n1,2\n3,4\noops,4\n",
             {},

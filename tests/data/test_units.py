@@ -149,3 +149,10 @@ def test_what_is_no_date(texts: list[str]) -> None:
     """A year in front, a version and a number stay what they are."""
     assert day_numbers(texts) is None
     assert day_numbers(["08.07.24", "28.07.24", "22.02.24"]) is not None
+
+
+def test_a_number_of_a_list_before_words_is_no_number_with_a_unit(tmp_path: Path) -> None:
+    """As in a column of one region, which R numbers among others; ``.tab`` files are tables as ``.txt`` ones are."""
+    path = tmp_path / "wages.tab"
+    path.write_text("region\twage\n" + "".join(f"2. Middle Atlantic\t{i}\n" for i in range(30)))
+    assert read_mixed(path).X[0].tolist() == ["2. Middle Atlantic", 0.0]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,8 @@ from studies.reliability.cluster_kills import digest
 from tests.engines.blockwork import bits, deadly_once, describe, failing, greedy, moments, refusing, slow_moments
 from tests.engines.processes import Cluster, Killer, assert_gone, environment, free_port
 
-distributed = pytest.importorskip("distributed")
+if find_spec("distributed") is None:  # imported by the tests alone
+    pytest.skip("needs the extra 'cluster'", allow_module_level=True)
 
 X = np.random.default_rng(3).normal(size=(3000, 6))
 A = np.random.default_rng(4).normal(size=(6, 6))

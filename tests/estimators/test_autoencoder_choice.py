@@ -130,6 +130,7 @@ def test_the_strongest_is_tried_where_a_path_ends_early(
     assert np.flatnonzero(np.isnan(errors)).tolist() == unknown
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("case", "left_out"),
     [
@@ -212,6 +213,7 @@ def test_nothing_is_chosen_where_nothing_can_be_held_out_or_a_value_is_given() -
     assert KernelAutoencoder(2, linear_part="kernel").fit(noise()).reg_ == (1e-2, 1e-4)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("params", "free"),
     [

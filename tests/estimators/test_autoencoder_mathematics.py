@@ -89,6 +89,7 @@ def test_explicit_features_of_a_polynomial_kernel() -> None:
     assert implicit.objective_ == pytest.approx(explicit.objective_, rel=1e-9)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("output_kernel", [None, Gaussian(0.3)])
 @pytest.mark.parametrize("options", [{}, {"center": False, "scale": False}])
 def test_mean_distortion_is_n_reg_squared_trace_of_n(output_kernel: Any, options: dict[str, bool]) -> None:
@@ -225,6 +226,7 @@ def test_solvers_agree(solver: Solver, max_iter: int, operators: Any) -> None:
     np.testing.assert_allclose(model.inverse_transform(model.codes_), best.inverse_transform(best.codes_), atol=0.1)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("widths", "with_operators"),
     [
@@ -261,6 +263,7 @@ def test_warm_start_goes_on(widths: Any, with_operators: bool, solver: str) -> N
     assert warm.objective_ <= before * (1.0 + 1e-9)
 
 
+@pytest.mark.usefixtures("long_fits")
 def test_a_deep_model_beats_its_collapse_and_converges() -> None:
     X = data(8, 60)
     model = KernelAutoencoder((4, 2, 4), reg=(1e-2, 1e-3, 1e-3, 1e-3), linear_part="kernel").fit(X)

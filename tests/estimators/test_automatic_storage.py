@@ -66,6 +66,7 @@ def test_rows_of_any_container_count(convert: Any) -> None:
     assert fitted(convert(FEW)).storage_ == "dense"
 
 
+@pytest.mark.sample(5)
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize(
     "options",
@@ -88,6 +89,7 @@ def test_what_landmarks_do_not_have_stays_dense(options: dict[str, Any]) -> None
     assert fitted(items, **options).storage_ == "dense"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize(
     "options", [{}, {"kernel": Gaussian(0.5)}, {"kernel": Gaussian(0.5), "loss": "huber"}], ids=repr
@@ -101,6 +103,7 @@ def test_features_of_many_items_take_landmarks(options: dict[str, Any]) -> None:
     assert fitted(words[:59], **{**options, "kernel": "spectrum"}).storage_ == "dense"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize(("components", "storage"), [(2, Nystroem(20)), (3, "dense"), ((3, 2), "dense")])
 def test_features_in_more_than_two_components_stay_dense_for_longer(components: Any, storage: Any) -> None:

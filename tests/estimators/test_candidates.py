@@ -33,6 +33,8 @@ MODELS: list[tuple[Any, Any, Any]] = [
 ]
 
 
+@pytest.mark.sample(4)
+@pytest.mark.usefixtures("long_fits")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("model", "train", "new"), MODELS, ids=lambda value: repr(value)[:60])
 def test_codes_rank_by_the_distance_between_codes(model: Any, train: Any, new: Any) -> None:

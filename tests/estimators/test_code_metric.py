@@ -35,6 +35,7 @@ def new_of(name: str) -> np.ndarray:
 LONG = ("features", "landmarks", "float32")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in FORMS]
 )

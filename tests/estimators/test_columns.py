@@ -46,6 +46,7 @@ CODERS: list[tuple[type, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("cls", "options"), CODERS, ids=lambda value: getattr(value, "__name__", str(value)))
 def test_codes_and_rows_are_those_of_standardised_data(cls: type, options: dict[str, Any]) -> None:
     model = cls(2, columns="scaled", **options).fit(X)

@@ -202,7 +202,7 @@ def test_every_rule_speaks_somewhere() -> None:
     assert not silent, f"no pair of options meets these rules first: {silent}"
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(14)
 @pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("name", "axis"), groups())
 def test_options_fit_or_are_refused_as_the_table_says(name: str, axis: str, step: int, tmp_path: Path) -> None:

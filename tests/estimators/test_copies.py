@@ -23,6 +23,7 @@ THRICE = np.repeat(ONCE, 3, 0)
 Y = np.repeat(NOISE, 3)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_rows_that_differ_by_rounding_are_copies(loss: str) -> None:
     X = THRICE + 1e-9 * RNG.normal(size=THRICE.shape)
@@ -81,6 +82,7 @@ def test_equal_rows_with_other_targets_are_no_copies() -> None:
     np.testing.assert_array_equal(copies([K], targets), [0, 1, 0, 1])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("storage", "noise"),
     [
@@ -139,6 +141,7 @@ def test_near_rows_with_other_targets_and_a_few_near_rows_are_no_repeats() -> No
         OperatorKernelRegressor().fit(pairs, np.r_[np.repeat(NOISE[:8:2], 2), NOISE[8:]])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:KernelAutoencoder. the largest number")
 def test_a_heavy_tailed_table_of_nearly_equal_rows_alone_is_fitted() -> None:
     X = np.concatenate([np.ones((1100, 5)), np.random.default_rng(0).normal(size=(20, 5))])

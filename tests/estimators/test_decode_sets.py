@@ -28,6 +28,7 @@ def test_a_set_holds_what_is_nearer_than_the_conformal_quantile_of_held_out_erro
     assert not model.decode_set(model.transform(new), new, held[:18], coverage=0.95).informative.any()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("storage", ["dense", "landmarks"])
 def test_the_item_is_inside_as_often_as_promised(storage: str) -> None:
     inside = []

@@ -16,6 +16,7 @@ X = load_iris().data[::2]
 NEW = load_iris().data[1::2]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("kept", [None, [0], [2, 1]])
 def test_denoising_weights_are_an_orthogonal_projection(center, kept):
@@ -80,6 +81,7 @@ def test_deep_layers_denoise_better_by_regression_than_by_a_chain_of_pre_images(
     assert ((model.denoise(noisy, layer=2) - clean) ** 2).mean() < 0.5 * ((chain - clean) ** 2).mean()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("widths", [3, (3, 2)])
 def test_feature_error_is_the_distance_from_the_projection(center, widths):

@@ -36,6 +36,7 @@ def random_machine() -> DeepRKM:
     return fit(RandomFeatures(20))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "options",
     [{}, {"n_components": 3, "center": False}],

@@ -34,6 +34,7 @@ def quietly(model: Any, X: np.ndarray) -> Any:
 PARAMS: tuple[dict[str, Any], ...] = ({}, {"kernel": Gaussian("median")}, {"output_kernel": "same"})
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("widths", "params"),
     [
@@ -76,6 +77,7 @@ def test_layers_that_held_out_rows_ask_for_have_less_error(n: int, params: dict[
     assert d.mean() < -2.0 * d.std() / len(d) ** 0.5
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("params", [{}, {"linear_part": "kernel"}, {"storage": Nystroem(30)}], ids=repr)
 def test_refined_codes_of_several_layers_lower_the_objective_of_their_rows(params: dict[str, Any]) -> None:
     X, new = waves(40, 4), torch.as_tensor(waves(12, 5))
@@ -109,6 +111,7 @@ def _rises(model: Any, new: torch.Tensor, raw: torch.Tensor, start: torch.Tensor
     return bool(((slope * pull) >= -1e-9).all())
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("solver", "widths"),
     [
@@ -127,6 +130,7 @@ def test_robust_losses_descend_on_all_layers(solver: Any, widths: Any) -> None:
     assert 0.99 * best < found[1] < found[0]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.usefixtures("all_candidates")
 @pytest.mark.parametrize("constraint", ["sphere", "ball", "soft"])
 def test_robust_losses_keep_codes_on_their_set(constraint: Any) -> None:

@@ -105,6 +105,7 @@ def test_some_items_are_left_out_as_all_are(refine: bool) -> None:
         diagnose(model, at_most=0)
 
 
+@pytest.mark.slow
 def test_estimate_and_truth_agree_on_real_rows() -> None:
     X = load_digits().data[np.random.default_rng(0).permutation(1797)[:400]] / 16.0
     model = KernelAutoencoder(10).fit(X[:140])
@@ -260,6 +261,7 @@ def test_a_lower_start_is_one_that_a_fit_reaches(model: str, monkeypatch: pytest
     assert first < 1.0
 
 
+@pytest.mark.slow
 def test_other_starts_are_tried_only_where_they_can_be() -> None:
     X = rows()
     one = KernelAutoencoder(1).fit(X)

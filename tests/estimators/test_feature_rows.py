@@ -98,6 +98,7 @@ def test_weights_are_repeated_items() -> None:
     assert weighted == pytest.approx(one.fit(np.repeat(X[:60], w, 0)).objective_, rel=0.05)
 
 
+@pytest.mark.usefixtures("long_fits")
 def test_single_precision_and_threads_give_the_same_model() -> None:
     np.testing.assert_allclose(
         fitted(X.astype(np.float32)).codes_, MODEL.codes_, atol=2e-2 * np.abs(MODEL.codes_).max()
@@ -112,6 +113,7 @@ def test_a_regulariser_is_chosen_by_all_of_the_error() -> None:
     assert few.held_out_error_ == pytest.approx(share(few, NEW), rel=0.3)
 
 
+@pytest.mark.usefixtures("long_fits")
 def test_rows_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save(tmp_path / "rows.npy", X)
     rows = np.load(tmp_path / "rows.npy", mmap_mode="r")

@@ -187,6 +187,7 @@ def test_left_out_path_is_what_refits_give(weighted: bool) -> None:
             assert found[i, j].item() == pytest.approx(left, rel=1e-8)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kernel", ["auto", "precomputed", Gaussian("median")], ids=str)
 def test_wrong_curves_are_left_out_and_cost_nothing(kernel: Any) -> None:
     X, Y = bent(0)
@@ -265,6 +266,7 @@ def integrals(seed: int, n: int = 40) -> tuple[np.ndarray, np.ndarray]:
     return X, Y + 0.01 * rng.normal(size=Y.shape)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "given", [{}, {"trim": None}, {"reg": 1e-6, "loss": "squared", "kernel": "precomputed"}], ids=str
 )

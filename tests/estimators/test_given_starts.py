@@ -29,6 +29,7 @@ def test_uniform_coefficients_are_the_codes_that_they_give() -> None:
     np.testing.assert_allclose(given, codes, rtol=1e-4)
 
 
+@pytest.mark.usefixtures("long_fits")
 def test_other_starts_are_still_random() -> None:
     codes = np.zeros((40, 2)) + np.arange(40)[:, None] / 40
     alone = KernelAutoencoder(2, init=codes, **PAPER).fit(X).objective_

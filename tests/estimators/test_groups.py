@@ -68,6 +68,7 @@ def refit_errors(weighted: bool) -> list[float]:
     return errors
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("kind", "weighted"),
     [
@@ -87,6 +88,7 @@ def test_the_choice_is_that_of_refits_without_each_group(kind: Any, weighted: bo
     assert model.reg_ > kind(Gaussian(0.4), center=False).fit(X, Y).reg_  # rows of a person say much of each other
 
 
+@pytest.mark.sample(2)
 @pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")  # of noise
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("operator", [None, np.diag([1.0, 0.3, 0.3])], ids=["identity", "matrix"])
@@ -204,6 +206,7 @@ def test_an_interval_leaves_each_row_out_with_its_group() -> None:
         assert grid[inside][[0, -1]] == pytest.approx([low, high], abs=grid[1] - grid[0])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shape", ["ball", "ellipsoid"])
 def test_balls_hold_the_sets_without_groups_of_each_row(shape: Any) -> None:
     X, Y, groups = made()

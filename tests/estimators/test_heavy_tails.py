@@ -50,6 +50,7 @@ def chosen(model: KernelAutoencoder) -> str:
     return next(iter(model.kernel_choice_))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("storage", ["dense", Nystroem(60)])
 def test_ordinary_data_are_fitted_by_radial_kernels_alone(storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:

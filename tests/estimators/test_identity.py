@@ -62,6 +62,7 @@ def fitted(name: str, items: Any, y: Any = Y) -> Any:
     return copy.deepcopy(MODELS[name]).fit(items, y)
 
 
+@pytest.mark.sample(5)
 @QUIET
 @pytest.mark.parametrize("name", MODELS)
 def test_the_grid_of_curves_belongs_to_the_model(name: str, tmp_path: Path) -> None:

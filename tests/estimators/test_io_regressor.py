@@ -21,6 +21,7 @@ def data(seed, n=30, q=4):
     return X, (X @ r.normal(size=(3, q)) + 0.3 * r.normal(size=(n, q)) > 0).astype(float)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("operator", [None, "covariance"])
 def test_linear_output_kernel_is_vector_regression(loss, operator):
@@ -142,6 +143,7 @@ def test_bad_input_is_refused():
             call()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("operator", "weighted"), [("covariance", True), (None, False)])
 def test_the_chosen_regulariser_has_the_least_error_of_refits(operator: str | None, weighted: bool) -> None:
     rng = np.random.default_rng(3)

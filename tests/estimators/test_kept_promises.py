@@ -46,6 +46,7 @@ REGRESSORS = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_held_out_rows_of_the_fit_are_named_and_not_promised(name: str) -> None:
     model = REGRESSORS[name].fit(X, Y)
@@ -73,6 +74,7 @@ def test_held_out_items_of_the_fit_are_named_for_candidates_codes_and_texts() ->
         texts.predict_set(TEXTS[20:], held_out=(TEXTS[18:], Y[18:30, 0]))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "model",
     [OperatorKernelRegressor(), OperatorKernelRegressorCV(), InputOutputKernelRegressor()],
@@ -178,7 +180,7 @@ MAPPED = {
 }
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", MAPPED)
 def test_models_and_rows_may_lie_in_memory_that_cannot_be_written(name: str, tmp_path: Path) -> None:
@@ -204,6 +206,7 @@ def test_models_and_rows_may_lie_in_memory_that_cannot_be_written(name: str, tmp
         torch.set_warn_always(before)
 
 
+@pytest.mark.slow
 def test_a_row_alone_has_the_result_that_it_has_with_others() -> None:
     rng = np.random.default_rng(0)
     X, new = rng.normal(size=(60, 4)), rng.normal(size=(10, 4))

@@ -130,6 +130,7 @@ def test_features_of_a_linear_kernel_are_the_vectors(small: np.ndarray) -> None:
 # ---------------------------------------------------------------- weights
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n_components", [2, (3, 2)])
 def test_weights_are_repeated_rows_bandwidth_included(small: np.ndarray, n_components: Any) -> None:
     w = np.arange(30) % 4
@@ -230,6 +231,7 @@ def test_few_iterations_are_reported(small: np.ndarray) -> None:
 # ---------------------------------------------------------------- numbers
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("all_candidates")
 @pytest.mark.parametrize("n_components", [2, (3, 2)])
 def test_float32_agrees_with_float64_to_three_digits(small: np.ndarray, n_components: Any) -> None:
@@ -245,6 +247,7 @@ def test_float32_agrees_with_float64_to_three_digits(small: np.ndarray, n_compon
     assert np.abs(a.transform(small) - b.transform(small)).max() < 1e-3 * np.abs(b.codes_).max()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("factor", [1e-8, *(pytest.param(f, marks=pytest.mark.slow) for f in (1e-3, 1e5)), 1e8])
 def test_units_do_not_matter(small: np.ndarray, factor: float) -> None:
     plain, scaled = fit_once(KernelAutoencoder(2), small), fit(KernelAutoencoder(2), factor * small)
@@ -283,6 +286,7 @@ def test_labels_of_a_pipeline_change_nothing(X: np.ndarray) -> None:
     np.testing.assert_array_equal(pipe[0].codes_, fit(KernelAutoencoder(4, reg=1e-3, max_iter=10), X).codes_)
 
 
+@pytest.mark.slow
 def test_grid_search_reaches_into_kernels(small: np.ndarray) -> None:
     search = GridSearchCV(
         KernelAutoencoder(2, kernel=Gaussian()), {"kernel__gamma": [1e-3, 0.2], "reg": [1e-2, 1e-4]}, cv=3

@@ -55,6 +55,7 @@ def test_check_estimator(params: dict[str, Any]) -> None:
     assert [(r["check_name"], r["exception"]) for r in results if r["status"] in ("failed", "xfail")] == []
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("params", SMALL, ids=str)
 def test_labels_change_nothing_and_codes_agree(params: dict[str, Any]) -> None:
     model = KernelContrastive(kernel=Gaussian(0.3), random_state=3, **params)
@@ -168,6 +169,7 @@ def test_strict_takes_components_as_printed() -> None:
     assert (model.eigenvalues_ < 0).any()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("negatives", ["pool", "permutation"])
 def test_spectral_window(negatives: str) -> None:
     model = KernelContrastive(kernel=Gaussian(0.3), loss="spectral", negatives=negatives, random_state=0)

@@ -42,6 +42,7 @@ def among_all(rows: np.ndarray, reg: float = 0.01) -> float:
     return float((own >= own[-1] * (1.0 - 1e-9)).mean())
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("n", "d", "joint"), [(19, 60, True), (60, 4, True), (200, 4, False)])
 def test_a_new_row_takes_part_in_scales_and_bandwidth_where_these_are_of_few_rows(n: int, d: int, joint: bool) -> None:
     rng = np.random.default_rng(0)

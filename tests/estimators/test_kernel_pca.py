@@ -156,6 +156,7 @@ def test_preimages_of_many_components_are_close_to_the_items(X: np.ndarray, prei
     assert model.score(X) == pytest.approx(-errors.mean())
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kernel", [Gaussian(0.02), Matern(2.5, 0.2), Polynomial(2)])
 def test_fixed_point_is_never_further_in_feature_space_than_the_nearest_item(
     X: np.ndarray, new: np.ndarray, kernel: Any

@@ -31,7 +31,7 @@ def table(n: int) -> np.ndarray:
 @pytest.fixture(scope="module")
 def fitted() -> tuple[rkhs.KernelAutoencoder, np.ndarray]:
     X = table(4200)
-    return rkhs.KernelAutoencoder(2, random_state=0, storage=Nystroem(200)).fit(X[:1200]), X[1200:1300]
+    return rkhs.KernelAutoencoder(2, random_state=0, storage=Nystroem(200), tol=1e-2).fit(X[:1200]), X[1200:1300]
 
 
 def whole_layer(Z: torch.Tensor, T: torch.Tensor, weights: torch.Tensor | None = None) -> AnchorsLayer:
@@ -99,7 +99,7 @@ def test_a_line_of_codes_across_all_leaves_has_no_jump(fitted: tuple) -> None:
     model, _ = fitted
     ends = model.codes_[[model.codes_[:, 0].argmin(), model.codes_[:, 0].argmax()]]
     largest = []
-    for steps in (2_000, 20_000):
+    for steps in (500, 5_000):
         line = ends[0] + (ends[1] - ends[0]) * np.linspace(0.0, 1.0, steps)[:, None]
         largest.append(np.linalg.norm(np.diff(model.inverse_transform(line), axis=0), axis=1).max())
     assert largest[1] < 0.12 * largest[0]

@@ -123,6 +123,7 @@ def sizes_of_refits(K: np.ndarray, Y: np.ndarray, reg: float, fitted: np.ndarray
     return np.array(norms)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("storage", ["dense", Nystroem(60, random_state=0)])
 def test_wrong_rows_do_not_widen_the_parameter(storage: Any) -> None:
     """The machine of the median residual is fitted again without rows beyond three medians, while that helps."""

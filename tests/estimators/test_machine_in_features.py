@@ -31,6 +31,7 @@ def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, Y, w
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("loss", "operator", "weighted"),
     [

@@ -12,7 +12,7 @@ from rkhs.kernels import Gaussian
 
 RNG = np.random.default_rng(0)
 DIFFERENT = RNG.normal(size=(30, 3))
-X = np.vstack([np.tile(RNG.normal(size=3), (3000, 1)), DIFFERENT])
+X = np.vstack([np.tile(RNG.normal(size=3), (1500, 1)), DIFFERENT])
 
 
 def test_landmarks_are_among_different_rows() -> None:

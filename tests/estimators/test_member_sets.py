@@ -53,6 +53,7 @@ def test_a_set_of_candidates_is_the_full_conformal_one(center: bool) -> None:
     assert found.guarantee == "at least"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("center", [True, False])
 def test_a_row_is_left_out_with_its_group(center: bool) -> None:
     (X, Y), (new, others) = made(24), made(12, 1)
@@ -89,6 +90,7 @@ def test_lists_of_their_own_and_one_list_for_all_agree() -> None:
     assert all((a == b).all() for a, b in zip(one.members, same.members, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [4, pytest.param(15, marks=pytest.mark.slow)])
 def test_known_lists_give_smaller_sets_with_probabilities(draws: int) -> None:
     held, sizes, exact, likely = [], [], [], []

@@ -41,6 +41,7 @@ def test_linear_kernel_without_regularisation_is_least_squares():
     np.testing.assert_allclose(model.predict(centred), LinearRegression().fit(centred, Y).predict(centred), atol=1e-5)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("loss", [*LOSSES, Power(1.5), MaximumMargin()], ids=repr)
 @pytest.mark.parametrize("solver", ["auto", "fista"])
 def test_results_carry_their_certificates(loss, solver):
@@ -75,6 +76,7 @@ def test_robust_losses_resist_what_ridge_does_not():
     assert errors(EpsilonInsensitive(0.02)) < 0.35 * ridge
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_sums_operators_and_outputs_in_any_basis(loss):
     X, Y = data(4, q=2)
@@ -162,6 +164,7 @@ def test_path_equals_single_fits():
     np.testing.assert_allclose(errors[0], ((path.predict(X)[0] - Y) ** 2).mean())
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("loss", ["squared", "huber", "epsilon_insensitive"])
 def test_cross_validation_is_what_it_says(loss):
     X, Y = data(11, n=24)
@@ -192,6 +195,7 @@ def test_a_choice_at_an_open_end_is_warned_of():
     assert OperatorKernelRegressorCV(Gaussian(1.0), regs=[1e-6, 1e-1, 10.0], cv=3).fit(X, Y).at_edge_ == {}
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_the_norm_criterion_and_default_grids():
     X, Y = data(12, n=15)
     model = OperatorKernelRegressorCV(loss="huber", cv=KFold(3)).fit(X, Y)
@@ -209,6 +213,7 @@ def test_the_norm_criterion_and_default_grids():
     np.testing.assert_allclose([loss.kappa for loss in model.losses_], size * np.array([0.03, 0.1, 0.3, 0.6, 1.0]))
 
 
+@pytest.mark.usefixtures("all_candidates")
 def test_default_regularisers_are_shares_of_the_variance_of_the_features():
     X, Y = data(12, n=24)
     default = OperatorKernelRegressorCV(cv=3).fit(X, Y)
@@ -323,6 +328,7 @@ def test_paths_and_leave_one_out_leave_a_fitted_machine_as_it_is() -> None:
     np.testing.assert_array_equal(curves.predict(X), before)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")  # of few rows
 @pytest.mark.parametrize(("operator", "center"), [(None, True), (None, False), (np.diag([1.0, 0.4, 0.1]), True)])
 def test_leaving_rows_out_in_turn_is_what_refits_give(operator, center):
@@ -420,7 +426,7 @@ def test_nested_residuals_are_of_settings_that_other_rows_choose() -> None:
 def test_the_choice_of_settings_does_not_flatter_nested_errors() -> None:
     """Against the errors on new rows: the smallest left-out error is too good, the nested one is right on average."""
     best, nested, true = [], [], []
-    for seed in range(20):
+    for seed in range(12):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(330, 6))
         y = np.sin(2.0 * X[:, 0]) * X[:, 1] + 0.3 * rng.normal(size=330)

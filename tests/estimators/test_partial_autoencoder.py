@@ -20,6 +20,7 @@ from tests.estimators.test_autoencoder_rows import MORE as X, NEW, share
 OPTIONS: dict[str, Any] = {"storage": Nystroem(40), "reg": (1e-4, 1e-4), "max_iter": 20}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("storage", [Nystroem(40), "dense"], ids=repr)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_model_is_that_of_one_fit_on_the_rows_so_far(storage: Any) -> None:

@@ -81,6 +81,7 @@ def test_the_truth_is_inside_as_often_as_promised_with_nineteen_rows(draws: int)
     assert abs(np.mean(held) - 0.9) < 3.0 * np.std(held) / np.sqrt(draws)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("shape", "guarantee", "q"),
     [("ball", "at least", 3), ("box", "about", 3), ("box", "about", 12), ("ellipsoid", "at least", 3)],
@@ -96,6 +97,7 @@ def test_sets_of_several_outputs_hold_them_all(shape: Any, guarantee: str, q: in
     assert 0.86 < np.mean(held) < 0.97
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("draws", [8, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("shape", "q"),
@@ -136,6 +138,7 @@ def likeliest(K: np.ndarray, Y: np.ndarray, ridges: np.ndarray, *, mean: bool) -
     return int(best), np.array(alike)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("mean", [True, False])
 def test_an_interval_chooses_reg_among_all_rows(mean: bool) -> None:
     X, y = made(19)
@@ -193,11 +196,11 @@ def test_candidates_choose_reg_among_all_rows() -> None:
 )
 def test_intervals_of_few_rows_hold_what_they_promise_also_from_a_file(cls: Any, tmp_path: Path) -> None:
     held = []
-    for seed in range(12):
+    for seed in range(8):
         X, y = made(19, seed=seed)
         model = cls().fit(X[:9], y[:9])
         held.append(model.predict_set(X[9:]).contains(y[9:]).mean())
-    assert np.mean(held) > 0.9 - 2.0 * np.std(held) / 12**0.5
+    assert np.mean(held) > 0.9 - 2.0 * np.std(held) / 8**0.5
     fitted = getattr(model, "estimator_", model)
     for one in (model, fitted):
         save(one, tmp_path / "model.rkhs")
@@ -244,6 +247,7 @@ def test_a_ball_holds_the_exact_set() -> None:
     assert np.mean(2.0 * ball.radius / (interval.upper - interval.lower)) < 1.3
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("mean", [True, False])
 def test_an_ellipsoid_is_the_smallest_that_holds_every_output_of_which_some_row_is_as_strange(mean: bool) -> None:
     (X, Y), (new, _) = made(29, q=2), made(8, seed=1)

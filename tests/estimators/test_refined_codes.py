@@ -95,6 +95,7 @@ def test_power_function_is_the_residual_of_projection() -> None:
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options", [{}, {"output_kernel": "same"}, {"kernel": Gaussian(0.3)}], ids=str)
 def test_training_codes_stay_and_new_ones_are_rebuilt_better(options: dict[str, Any]) -> None:
     X, new = table(0), table(1)

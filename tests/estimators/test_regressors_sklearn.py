@@ -32,6 +32,7 @@ def test_grid_search_reaches_nested_parameters():
     assert clone(search.best_estimator_).loss.kappa == search.best_params_["loss__kappa"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_model_files_give_the_same_predictions(estimator, tmp_path):
     r = np.random.default_rng(0)

@@ -31,6 +31,7 @@ def test_no_cut_is_the_squared_loss(loss: Loss) -> None:
     assert len(other.saturated_) == 0
 
 
+@pytest.mark.sample(2)
 @pytest.mark.usefixtures("all_candidates")
 @pytest.mark.parametrize("loss", [Huber(0.1), SquaredEpsilonInsensitive(0.1), EpsilonInsensitive(0.1)], ids=repr)
 def test_objective_is_a_lower_bound_within_the_gap_of_the_model_it_describes(loss: Loss) -> None:

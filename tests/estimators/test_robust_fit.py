@@ -46,6 +46,7 @@ def noisy_fit() -> RobustFit[KernelAutoencoder]:
     return fit_robust(KernelAutoencoder(2), spoiled("noise")[0])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("kind", "linear_part"),
     [("noise", "kernel"), pytest.param("group", "free", marks=pytest.mark.slow), ("huge", "free")],
@@ -268,6 +269,7 @@ def test_bad_arguments_and_too_few_rounds() -> None:
         noisy_fit()
 
 
+@pytest.mark.usefixtures("long_fits")
 def test_the_second_look_takes_in_good_items_at_the_edge_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
     t = np.r_[rng.uniform(0.0, 1.0, 40), rng.uniform(1.0, 2.2, 8)]  # a curve whose end is sparse
@@ -315,6 +317,7 @@ def test_what_the_last_fit_says_is_said(monkeypatch: pytest.MonkeyPatch) -> None
     assert [str(one.message) for one in caught] == [f"of {found.inliers.sum()} rows"]
 
 
+@pytest.mark.usefixtures("long_fits")
 def test_where_too_many_look_wrong_none_is_left_out() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 1)) @ rng.normal(size=(1, 4)) + 0.02 * rng.normal(size=(120, 4))

@@ -80,7 +80,7 @@ MODELS: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], Any]]] = {
 }
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", MODELS)
 def test_the_model_is_that_of_the_dense_rows(name: str, tmp_path: Path) -> None:
     make, act = MODELS[name]
@@ -95,6 +95,7 @@ def test_the_model_is_that_of_the_dense_rows(name: str, tmp_path: Path) -> None:
     assert np.array_equal(act(rkhs.load(tmp_path / "model.rkhs"), NEW), found)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("all_candidates")
 @pytest.mark.parametrize(
     "make",

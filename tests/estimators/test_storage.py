@@ -37,6 +37,7 @@ def weights(n: int = 240) -> np.ndarray:
 # ---------------------------------------------------------------- kernel PCA
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("storage", ["blocked", Nystroem(240)], ids=repr)
 def test_kernel_pca_is_exact_with_tiles_and_with_all_landmarks(storage: Any, weighted: bool, X: np.ndarray) -> None:
@@ -256,6 +257,7 @@ def test_landmarks_that_nearly_repeat_lose_no_digits_of_a_ridge_regression() -> 
 STORED = [Nystroem(200), RandomFeatures(50)]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("storage", STORED, ids=["landmarks", "random"])
 def test_integer_weights_are_repeated_rows(storage: Any, X: np.ndarray) -> None:
     w = np.arange(40) % 3

@@ -20,6 +20,7 @@ def data(n: int = 60) -> np.ndarray:
     return np.random.default_rng(0).normal(size=(n, 3))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("size", [1, 7, 60, 100])
 def test_chunks_rank_like_the_whole(size: int) -> None:
     X = data()

@@ -21,6 +21,7 @@ SRC = Path(__file__).parents[2] / "src"
 X = np.random.RandomState(0).randn(12, 3)
 
 
+@pytest.mark.slow
 def test_a_report_needs_few_parts_of_scikit_learn_and_a_default_fit_one_thread() -> None:
     """One process of a user who has set no number of threads: imports, processor time, answers of every estimator."""
     env = {key: value for key, value in os.environ.items() if not key.endswith("NUM_THREADS")}
@@ -60,7 +61,7 @@ X, spent, codes = load_digits().data, {None: [], 1: []}, {}
 for n in (None, 1) * 2:
     start = time.process_time()
     with nullcontext() if n is None else thread_limit(n):
-        model = KernelAutoencoder(2, max_iter=5).fit(X[:50])
+        model = KernelAutoencoder(2, max_iter=5, reg=1e-3).fit(X[:50])
         codes[n] = model.transform(X[50:80]).tobytes() + model.codes_.tobytes()
     spent[n].append(time.process_time() - start)
 assert torch.get_num_threads() == 2
@@ -109,6 +110,7 @@ def two_threads() -> Any:
     torch.set_num_threads(1)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("model", [KernelAutoencoder(1, max_iter=3), KernelPCA(1)], ids=repr)
 @pytest.mark.parametrize(("engine", "expected"), [(None, 1), ("serial", 1), (Threads(2), 2)])

@@ -42,7 +42,7 @@ CODERS = [
 ]
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("model", "weights"),

@@ -80,7 +80,7 @@ def kept(wrong: Any, of: Any, count: int) -> tuple[float, float]:
 
 
 @pytest.mark.filterwarnings("ignore:the threshold is infinite")
-@pytest.mark.parametrize("draws", [300, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("draws", [150, pytest.param(1000, marks=pytest.mark.slow)])
 def test_promises_are_kept(draws: int) -> None:
     error = np.sqrt(0.05 * 0.95 / draws)
     assert 0.01 < kept(lambda s: 0.1 + 0.1 * (s < 0.5), "answered", draws)[0] <= 0.05 + 2.0 * error

@@ -16,6 +16,7 @@ T = RNG.uniform(-1.0, 1.0, 60)
 X = np.column_stack([T, 2.0 * T**2, np.sin(3.0 * T), 0.1 * RNG.normal(size=(60, 4)), np.ones(60)])
 
 
+@pytest.mark.usefixtures("long_fits")
 def test_columns_of_one_latent_are_recovered_and_noise_is_not() -> None:
     found = loadings(KernelAutoencoder(1, reg=1e-3).fit(X), X)
     assert found.recovered[:3].min() > 0.6 > 0.3 > found.recovered[3:].max()

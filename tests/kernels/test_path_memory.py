@@ -28,6 +28,7 @@ def test_paths_of_some_nodes_at_a_time_are_those_of_all(monkeypatch: pytest.Monk
     assert np.array_equal(ShortestPath(normalize=False)(items), whole)
 
 
+@pytest.mark.slow
 def test_paths_of_a_long_graph_take_less_than_its_matrix_of_distances() -> None:
     n = 2200
     items = [([(i, i + 1) for i in range(n - 1)], n)]

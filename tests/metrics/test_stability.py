@@ -40,6 +40,7 @@ def test_table_of_the_paper() -> None:
     assert (collapsed.M, collapsed.C, collapsed.beta) == (0.0, 0.0, 0.0)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_one_sample_never_moves_a_loss_by_more_than_beta(loss: Loss, seed: int) -> None:

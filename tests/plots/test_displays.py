@@ -37,7 +37,7 @@ def pca() -> KernelPCA:
 
 @pytest.fixture(scope="module")
 def autoencoder() -> KernelAutoencoder:
-    return KernelAutoencoder(2, reg="auto", max_iter=15, tol=1e-2).fit(X)
+    return KernelAutoencoder(2, reg="auto", max_iter=30, tol=1e-2).fit(X)
 
 
 def offsets(display: Any) -> list[np.ndarray]:

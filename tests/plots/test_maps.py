@@ -58,6 +58,7 @@ def test_labels_of_mixed_types_are_drawn():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["1", "a", "no label"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("missing", ["", None, float("nan")])
 def test_rows_without_a_label_are_grey_last_in_the_legend_and_not_written_over_the_picture(missing):
     codes, labels = _codes(30), np.array(["q", missing, "p"] * 10, dtype=object)

@@ -96,6 +96,7 @@ def test_one_layer_is_kernel_pca(center):
     assert P.value_and_grad(P.kpca_start())[0] == pytest.approx(done.value, rel=1e-12)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("a", "b"), [(1.0, 0.8), (0.5, 2.0), (1.0, 0.0)])
 def test_affine_inner_kernel_closed_form(a, b):
     n, (s1, s2), (e1, e2) = 25, (3, 2), (0.7, 1.3)

@@ -216,6 +216,7 @@ def test_terms_with_one_operator_add_up(loss):
     torch.testing.assert_close((K1 + K2) @ solution.point @ A, (K1 + K2) @ together.point @ A, rtol=0, atol=1e-4)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("loss", [*LOSSES, Power(1.5), Power(3.0), MaximumMargin()], ids=repr)
 def test_weights_are_repetitions_and_zero_weights_absences(loss):
     X, Y = data(12, n=10)

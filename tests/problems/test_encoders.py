@@ -148,6 +148,7 @@ def objective(decoder: AnchorsLayer, layer: AnchoredDecoder, Z: Tensor, loss: Lo
     return float(w @ loss.value(torch.cat([R, beside.sqrt()[:, None]], 1))) + 0.5 * penalty
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("loss", ROBUST, ids=repr)
 def test_touching_losses_touch_and_their_turns_end_at_the_robust_layer(loss: Loss, weighted: bool) -> None:

@@ -41,6 +41,7 @@ def test_no_cut_is_the_squared_loss(layers: int, operators: bool, weights: bool,
     torch.testing.assert_close(found_grad, grad, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("loss", "layers", "operators", "weights"),
     [

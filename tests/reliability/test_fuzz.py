@@ -25,7 +25,7 @@ SEED = 8
 SLOW = {"commands", "fit_robust"}  # seconds a case: in the full run
 
 
-@pytest.mark.sample(60)
+@pytest.mark.sample(30)
 @pytest.mark.parametrize(
     "name",
     [

@@ -69,6 +69,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(names) >= 150
 
 
+@pytest.mark.sample(160)
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
 def test_refused_with_a_message_that_names_the_argument(case: Case) -> None:
     with warnings.catch_warnings():

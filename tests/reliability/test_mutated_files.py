@@ -135,7 +135,7 @@ def honest(case: str, folder: Path) -> bytes:
     return _FILES[case]
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("case", "change", "message"),
     [

@@ -48,6 +48,7 @@ def exact(X: np.ndarray, value: Callable[[Any], Any]) -> Any:
     return mpmath.matrix([[value(sum((a - b) ** 2 for a, b in zip(r, s, strict=True))) for s in rows] for r in rows])
 
 
+@pytest.mark.sample(6)
 @each_shape
 @each_seed
 def test_eigenvalues_against_fifty_digits(shape: str, seed: int) -> None:

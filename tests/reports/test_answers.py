@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from rkhs.reports.answers import answer_in_columns
+from rkhs.reports.target import Prediction
 
 RNG = np.random.default_rng(0)
 A, B, C = RNG.uniform(1.0, 3.0, (3, 60))
@@ -38,3 +39,10 @@ def test_columns_of_measurements_contain_no_answer() -> None:
         X = load().data[:, :12]
         for j in range(X.shape[1]):
             assert answer_in_columns(np.delete(X, j, 1), [*map(str, range(11))], X[:, j], "y")[0] == ""
+
+
+def test_atoms_of_a_model_that_explains_little_are_no_finding() -> None:
+    true, noise = np.random.default_rng(0).normal(size=(2, 50))
+    for classes, predicted, said in (([], noise, True), ([], true + 0.1 * noise, False), (["a", "b"], noise, False)):
+        found = Prediction("y", [], np.arange(50), true, predicted, classes, [], [], 0.0, [])
+        assert found.doubt == " The model explains 0% of the variance (R²), so its atoms are no finding." * said

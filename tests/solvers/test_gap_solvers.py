@@ -33,6 +33,7 @@ def data(seed, n=20, q=3):
     return torch.from_numpy(Gaussian(0.5)(X)), torch.from_numpy(Y)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "loss",
     [pytest.param(loss, marks=pytest.mark.slow) if loss in COSTLY else loss for loss in NAMED + OTHERS],
@@ -120,6 +121,7 @@ def test_time_limit_stops_every_piece():
     assert solution.reason is Reason.TIME
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("loss", NAMED, ids=repr)
 def test_the_printed_threshold_does_not_solve_the_problem(loss):
     """Algorithm 1 as printed thresholds by epsilon; with the step in front the gap closes (see ProximalGradient)."""

@@ -187,7 +187,7 @@ def _verdicts(judge: Callable[..., Judged | str], effect: float, *more: Any, run
     return Counter(one if isinstance(one, str) else one.verdict for one in found)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 @pytest.mark.filterwarnings("ignore:.*")
 @pytest.mark.parametrize("name", [*RULES, *PATCHED])
 def test_every_rule_can_hold_and_can_fail(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +227,7 @@ def _parts() -> list[tuple[str, dict[str, Any]]]:
     return [(name, row) for name, row in named if row["rule"] != "-" and row.get("limit") != "by construction"]
 
 
-@pytest.mark.sample(40)
+@pytest.mark.sample(25)
 @pytest.mark.parametrize(("name", "row"), _parts(), ids=lambda one: one if isinstance(one, str) else "")
 def test_every_part_of_a_claim_can_hold_and_can_fail(name: str, row: dict[str, Any]) -> None:
     claim, part = name.rstrip(")").split(" (")

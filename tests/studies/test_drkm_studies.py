@@ -44,6 +44,7 @@ def test_table_1_goes_on_where_it_stopped(data_dir, tmp_path, monkeypatch):
     assert steps[1] < steps[0] < np.inf  # of projected gradient, and the penalty
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_table2_model(name):
     one = denoise_model(name, "half circle", 0.2, n=120, n_validation=60, grid=(0.1, 1.0, 100.0))
@@ -134,6 +135,7 @@ def test_beta_vae_sees_all_images_if_asked_for():
     assert error(again) < error(plain)
 
 
+@pytest.mark.slow
 def test_beta_vae_says_when_it_diverges():
     X, _ = blobs(16)
     with pytest.raises(InputError, match=r"learning_rate=50 is too large"):
@@ -169,6 +171,7 @@ def small_world(name):
     return X.astype(np.float32), np.stack([place, half], 1)
 
 
+@pytest.mark.slow
 def test_study_resumes_cell_by_cell(tmp_path, monkeypatch, capsys):
     plan = [
         {"data": "coil20", "n": 40, "seed": s, "figure": "gamma", "widths": (4, 3), "gamma": 5.0} for s in range(2)

@@ -19,6 +19,7 @@ def drawn(n: int, seed: int) -> np.ndarray:
     return (kinds[rng.integers(5, size=n)] ^ (rng.random((n, 40)) < 0.03)).astype(float)
 
 
+@pytest.mark.slow
 def test_table_on_drawn_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(study, "load_fingerprints", lambda n: (drawn(60, 1), drawn(30, 2)))
     monkeypatch.setattr(study, "DIMENSIONS", (4,))

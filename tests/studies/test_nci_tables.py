@@ -45,6 +45,7 @@ def test_ridge_is_chosen_by_leave_one_out(center: bool, monkeypatch: pytest.Monk
         np.testing.assert_allclose(found[:, j], expected, rtol=1e-6)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("model", ["ridge", "bits", "KPCA", "K2AE", "K2AE of the paper"])
 def test_a_cell_measures_its_lines_and_can_be_repeated(model: str) -> None:
     cell: dict[str, Any] = {"split": 1, "model": model.split()[0], "p": 3, "trees": 5, "first": 0, "last": 3}
@@ -73,6 +74,7 @@ def test_only_common_splits_are_compared() -> None:
     assert study.collect([]) == {}
 
 
+@pytest.mark.usefixtures("long_fits")
 def test_the_model_of_the_paper_minimises_its_objective() -> None:
     reg, train = 1e-3, BITS[:40]
     Z, tests = heads._codes_of_the_paper(3, reg, train, BITS[40:])

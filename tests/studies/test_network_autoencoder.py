@@ -28,6 +28,7 @@ def test_it_folds_a_curve_that_pca_cannot() -> None:
     assert model.reconstruction_error(X[300:]).mean() < 0.1 * (s[1:] ** 2).sum() / 300
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("activation", ["sigmoid", "relu"])
 def test_codes_pass_the_activation_on_request(activation: str) -> None:
     X = np.random.default_rng(1).normal(size=(40, 5))

@@ -49,6 +49,7 @@ def test_without_data_the_error_names_the_variable(monkeypatch: pytest.MonkeyPat
         load_yeast()
 
 
+@pytest.mark.slow
 def test_figure_of_a_grid(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
     rng = np.random.default_rng(0)

@@ -23,10 +23,10 @@ _COMPONENTS = 10
 _MOST_COMPONENTS = 40  # of sequences
 _MORE_COMPONENTS = (20, 40)  # of a table, compared by its classes
 _CONTRADICTED, _MOST_NAMED = 0.5, 10  # difference of two probabilities, and suspicious labels that are named
-# From this accuracy on all labels contradicted so are suspicious. Below it classes overlap, and those are that are twice
-# as frequent as the probabilities of all classes let expect: with 10 % of the labels of digits and breast cancer changed
-# 38 labels, 37 of them wrong, and of Pima, with an accuracy of .76, none.
-_APART, _OVERLAP = 0.9, 0.5
+# From this accuracy on all labels contradicted so are suspicious. Below it classes overlap, and those are that are
+# twice as frequent as the probabilities of all classes let expect: with 10 % of the labels of digits and breast cancer
+# changed 38 labels, 37 of them wrong, and of Pima, with an accuracy of .76, none.
+_DISTINCT, _OVERLAP = 0.9, 0.5
 _READ = {"filled": "standardised", "ranked": "as ranks"}
 
 
@@ -156,8 +156,8 @@ def suspicious_labels(
     limits, every = np.sort(of_label), np.sort(shares, axis=None)
     expected = np.cumsum(every)[np.searchsorted(every, limits, side="right") - 1]
     often = limits[expected <= _OVERLAP * np.arange(1, len(y) + 1)]
-    apart = (names[shares.argmax(axis=1)] == y).mean() >= _APART
-    margins = np.where(apart | (of_label <= often.max(initial=-1.0)), shares.max(axis=1) - of_label, 0.0)
+    distinct = (names[shares.argmax(axis=1)] == y).mean() >= _DISTINCT
+    margins = np.where(distinct | (of_label <= often.max(initial=-1.0)), shares.max(axis=1) - of_label, 0.0)
     found = [i for i in np.argsort(-margins, kind="stable").tolist() if margins[i] > _CONTRADICTED]
     likelier = names[shares.argmax(axis=1)]
     return [

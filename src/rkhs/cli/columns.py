@@ -13,8 +13,7 @@ import numpy as np
 
 from rkhs import estimators, kernels
 from rkhs._core.errors import InputError, warn
-from rkhs.cli.shapes import as_series, in_python, note_counts, row_labels, short_labels as short_labels, with_clock
-from rkhs.cli.summaries import few
+from rkhs.cli.shapes import as_series, in_python, note_counts, row_labels, short_labels as short_labels
 from rkhs.cli.wording import in_flags, quoted_cells
 from rkhs.data.columns import (
     COPIES,
@@ -159,7 +158,7 @@ def _filling_sentence(data: Dataset, read: str) -> str:
     gaps = sum(cell is None for cell in data.X.ravel().tolist())
     cells = "1 empty cell is" if gaps == 1 else f"{gaps} empty cells are"
     changes = [f"{cells} filled from the nearest rows"] if gaps else []
-    changes += [f"texts become columns of zeros and ones ({few(texts)})"] if texts else []
+    changes += [f"texts become columns of zeros and ones ({listed(texts)})"] if texts else []
     units = "all are standardised" if read == "filled" else "numbers become normal scores of their ranks"
     return (
         f"columns: {', '.join([*changes, units])}; decoding gives cells of the table. "
@@ -227,9 +226,9 @@ def _index_note(data: Dataset, names: dict[str, None]) -> list[str]:
 
 def warn_of_series(args: argparse.Namespace, data: Dataset) -> None:
     """Say before a fit that rows are hardly items; refuse very many, or many of a series where all are compared."""
-    args, times = argparse.Namespace(**(_NOT_ASKED | vars(args))), _times(clocked := with_clock(data))
+    args, times = argparse.Namespace(**(_NOT_ASKED | vars(args))), _times(data)
     _warn_of_counts(args, data)
-    found = None if args.window or args.transpose or args.rows else _hardly_items(args, clocked, times)
+    found = None if args.window or args.transpose or args.rows else _hardly_items(args, data, times)
     if found is None:
         return
     does, advice = _compared(args, data, found[1])

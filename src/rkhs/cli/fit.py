@@ -87,7 +87,7 @@ INPUT  a file or folder; see below
 --stream  read a .npy or parquet file block by block; estimators other than the default need
     --set 'storage=nystroem(1000)'
 --choose-kernel  take the kernel of graphs or series that predicts the classes in the file best (leave-one-out)
---plan  fit nothing; print what the fit would do: storage, memory, problem and settings
+--plan  fit nothing; print what the fit would do: storage, memory, problem and settings (not with --predict)
 --quiet  no progress and no summary{JSON}
 prediction of numbers or of a class:
 --predict COLUMN,...  columns of numbers, or one of texts that are classes or SMILES, to predict from the others, or

@@ -74,6 +74,7 @@ _SHAPES = ("transpose", "window", "step")  # options that make other rows of tho
 _OF_FIT = "the columns of the training file"
 _OF_ITEMS = "the kernel values or distances with the items of the fit, all of which are needed"
 _FIRST_ROWS = 100  # that show whether columns have names
+_MOST_TITLES = 20  # rows above names of columns
 _LACKING = 0.2  # share of the rows of the file of a fit with gaps that a new one may lack
 _RANGES = 50  # columns of a table whose ranges a model file keeps
 _LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
@@ -220,7 +221,7 @@ def _read_mixed(
         raise InputError("a mixed table takes no --gram; leave it out")
     if names is not None and args.columns is None:
         options["columns"] = names
-        titles = titles_of(args, path)
+        titles = _below_titles(args, path, names)
         _refuse_lacking(path, names, titles or names, of_rows=args.index_column)  # reading says why there are none
     elif places and args.columns is None and column_count(path, **reading_options(args)) == width:
         options["columns"] = places
@@ -446,7 +447,7 @@ def _by_names(
     try:
         return read({"columns": names})
     except InputError:
-        titles: Sequence[str] = titles_of(args, path)
+        titles: Sequence[str] = _below_titles(args, path, names)
         with suppress(InputError):
             data = read({})
             if data.column_names is None:
@@ -493,7 +494,7 @@ def _refuse_other_table(args: argparse.Namespace, path: str, kind: Any, given: d
             continue
         if given[name] is None:
             raise InputError(f"{path} is a table: name the column of {kind}, which the model reads, with {flag} COLUMN")
-        titles = titles_of(args, path)
+        titles = _below_titles(args, path, [*map(str, named_columns(given[name]))])
         for wanted in named_columns(given[name]) if titles else ():  # reading says why there are none
             try:
                 locate(wanted, titles, len(titles), name)
@@ -558,6 +559,17 @@ def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -
 def titles_of(args: argparse.Namespace, path: str) -> list[str]:
     """Cells of the first row of a file; none where it has no columns."""
     return column_titles(path, **reading_options(args))
+
+
+def _below_titles(args: argparse.Namespace, path: str, names: Sequence[str]) -> list[str]:
+    """Cells of the first row of a new file; refuses one in whose later row the names of the training file stand."""
+    titles = titles_of(args, path)
+    known = args.skip_rows is not None or hasattr(args, "new") or set(names) <= set(titles)  # both files of two have it
+    for count in () if known or not is_text_table(path) else range(1, _MOST_TITLES):
+        if set(names) <= set(titles_of(changed(args, skip_rows=count), path)):
+            what = f"{path}: rows stand above the names of columns, {listed([*map(quote, names)])}"
+            raise Mendable(f"{what}; pass skip_rows={count}", skip_rows=count)
+    return titles
 
 
 def _index_column(args: argparse.Namespace, path: str, title: str | None) -> str | int | None:

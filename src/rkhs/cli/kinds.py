@@ -189,7 +189,7 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     if data.kind == "table":
         notes["places"] = list(data.places)
         notes["column_kinds"] = [
-            "date" if name in data.dates else "text" if any(isinstance(cell, str) for cell in cells) else "number"
+            "date" if name in data.dates else _kind_of_column({cell.lower() for cell in cells if isinstance(cell, str)})
             for name, cells in zip(titles_of(data), data.X.T, strict=True)
         ]
     if data.kind == "molecules":
@@ -201,6 +201,11 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         notes["key"] = args.key
         notes["times"] = None if data.times is None else data.times.tolist()
     return notes
+
+
+def _kind_of_column(texts: set[str]) -> str:
+    """What a column of these texts, or of numbers, holds: ``none`` is a text where it is among them."""
+    return ("text or none" if "none" in texts else "text") if texts else "number"
 
 
 def _notes_of_molecules(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:

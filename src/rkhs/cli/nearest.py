@@ -19,7 +19,7 @@ from rkhs.cli.inputs import new_parts, read_known, user_errors, warn_of_dates
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, changed
 from rkhs.cli.outputs import SHEETS, Outputs
-from rkhs.cli.rows import label_columns, peeked
+from rkhs.cli.rows import label_columns, peeked, structures_of
 from rkhs.data import Dataset
 from rkhs.data.writers import rounded, write_rows
 
@@ -109,9 +109,10 @@ def _nearest(kernel: kernels.Kernel, known: Any, items: Any, top: int, *, alone:
 
 
 def _rows(data: Dataset, known: Dataset, measure: str, places: np.ndarray, values: np.ndarray) -> Iterator[list[Any]]:
-    (names, title), others = label_columns(data), [label_columns(known)[0]]
-    if known.smiles is not None and known.row_names is not None:
-        others.append(known.smiles)
+    (names, title), alias = label_columns(data), next(filter(all, known.aliases), None)  # the names may repeat
+    others = [known.row_names or alias or label_columns(known)[0]]
+    if others[0] != known.smiles and (smiles := structures_of(known)):
+        others.append(smiles)
     yield [title or "row", "rank", *("nearest", "nearest_smiles")[: len(others)], measure]
     for name, some, near in zip(names, places.tolist(), values.tolist(), strict=True):
         for rank, (j, value) in enumerate(zip(some, near, strict=True), 1):

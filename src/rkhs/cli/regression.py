@@ -16,7 +16,7 @@ from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
 from rkhs.cli.columns import ON_BOTH_SIDES, column_sentences, repeats_items, warn_of_series
 from rkhs.cli.inputs import changed, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
-from rkhs.cli.robust import trim_of, wrong_rows
+from rkhs.cli.robust import COVERAGE, errors_of_all_rows, has_ends, trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels, strongest
 from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result, what_may_help
 from rkhs.cli.targets import (
@@ -57,7 +57,6 @@ _LOWER = 0.5  # of the squared error, from which targets of a kernel without a c
 _LITTLE = 0.1  # R^2 of a fit that explains nothing
 _OFTEN, _SKEWED = 0.05, 1.1  # share of rows; mean over median
 _COMMAND = "\n\n  rkhs "  # before one to copy
-_COVERAGE = 0.9  # of the intervals of rkhs predict
 _ONE_SIDE, _FEWEST_OUT = 0.9, 3  # share of the rows left out that lie in one quarter of a target, and how many are told
 
 
@@ -189,32 +188,9 @@ def _fit_robustly(
         return found.model, replace(suspicious, robust=plain if suspicious.rows else sentence)
     residuals, wrong = found.outlier_score * found.threshold, np.flatnonzero(found.outlier_score > 1.0)
     rows = sorted(wrong.tolist(), key=lambda i: -residuals[i])
-    of_all = _of_all_rows(found, data, y.reshape(len(y), -1))
+    out = np.flatnonzero(~found.inliers)
+    of_all = errors_of_all_rows(found, _rows(data, out, out), y.reshape(len(y), -1))
     return found.model, _Suspicious(residuals, rows, np.flatnonzero(found.inliers), robust=sentence, all_rows=of_all)
-
-
-def _of_all_rows(found: estimators.RobustFit[Any], data: Dataset, Y: np.ndarray) -> dict[str, Any]:
-    """Held-out errors and coverage of all rows, with those that were left out, which the model has not seen."""
-    from rkhs.estimators.regression.sets import LeftOutMachine, left_out_answers
-
-    out, cells = np.flatnonzero(~found.inliers), np.isfinite(Y).sum()
-    squares = float(((found.outlier_score * found.threshold) ** 2).sum())
-    spread = float(np.nansum((Y - np.nanmean(Y, axis=0)) ** 2))
-    errors = {"error": (squares / cells) ** 0.5, "error of the mean": (spread / cells) ** 0.5}
-    errors |= {"R^2": 1.0 - squares / max(spread, 1e-300), "rows": len(Y), "left out": len(out)}
-    if not _has_ends(found.model):
-        return errors
-    with quiet():  # rows that were left out are unlike the others
-        machine = LeftOutMachine(found.model, found.model.model_, _rows(data, out, out))
-        sets = left_out_answers(machine, _COVERAGE, "auto")[0]
-    lower, upper = (np.asarray(end).reshape(len(out), -1) for end in (sets.lower, sets.upper))
-    inside = int((~((Y[out] < lower) | (Y[out] > upper))).all(axis=1).sum())
-    return errors | {"inside": inside, "coverage": (inside + _COVERAGE * found.inliers.sum()) / len(Y)}
-
-
-def _has_ends(model: estimators.OperatorKernelRegressorCV) -> bool:
-    """Whether ``rkhs predict`` writes intervals."""
-    return model.model_.leaves_out and model.model_.map.kept is not None
 
 
 def _rows(data: Dataset, rows: np.ndarray, known: np.ndarray) -> Any:
@@ -356,15 +332,15 @@ def _ends(
 ) -> Iterator[str]:
     """Notes on the interval ends that ``rkhs predict`` writes: none for some losses, negative for skewed numbers."""
     yield from target_notes(names, Y, _way_to_classes(args, Y))
-    has_ends = _has_ends(model)
-    if not has_ends:
+    ends = has_ends(model)
+    if not ends:
         yield "rkhs predict writes no low and high ends with this model: they need the squared loss, and no --gram"
     usual = np.isin(found.fitted, found.rows, invert=True)
     y, residuals = Y[usual, 0], found.residuals[found.fitted[usual]]
     if len(names) == 1 and (Y > 0.0).all():
         below = float((y < np.quantile(residuals, 0.9)).mean())
         skewed = y.mean() > _SKEWED * np.median(y) and not logarithm_note(names[0], Y[:, 0])
-        if has_ends and below > _OFTEN and skewed:
+        if ends and below > _OFTEN and skewed:
             yield (
                 f"{names[0]} is positive and skewed: the low ends of its intervals are negative for about {below:.0%} "
                 f"of rows; to avoid that, {logarithm(args)}"
@@ -400,7 +376,7 @@ def _of_deviations(model: estimators.OperatorKernelRegressorCV) -> Iterator[str]
     from scipy.stats import spearmanr
 
     machine = model.model_
-    if not _has_ends(model):
+    if not has_ends(model):
         return
     left = machine.calibrated().in_groups(model.groups_)
     variances, errors = (
@@ -458,7 +434,7 @@ def _of_robust_fit(found: dict[str, Any], of_kept: str) -> Iterator[str]:
     )
     if "coverage" in found:
         yield (
-            f"the {_COVERAGE:.0%} intervals of rkhs predict are for rows like those kept: they hold {found['inside']} "
+            f"the {COVERAGE:.0%} intervals of rkhs predict are for rows like those kept: they hold {found['inside']} "
             f"of the {found['left out']} left out, and so about {found['coverage']:.0%} of all rows"
         )
 

@@ -10,10 +10,12 @@ import numpy as np
 from rkhs import estimators
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
+from rkhs.cli.inputs import quiet
 from rkhs.cli.options import refuse_flags
 from rkhs.cli.rows import APART, named_rows, row_labels, write_number_parts
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
 
+COVERAGE = 0.9  # of the intervals of rkhs predict
 _SHOWN, _LARGEST = 30, 5
 _IN_BLOCKS = ("stream", "engine")  # flags that read rows block by block
 _SIDES = (("stand apart above", 1), ("stand apart below", -1))
@@ -172,3 +174,27 @@ def outlier_sentence(errors: np.ndarray, known: dict[str, Any], data: Dataset) -
         return f"no row stands apart from those of the fit (error at most {high:.6g})"
     named = f"{_listed(-errors, rows, row_labels(data))}{named_rows(data)}"
     return f"rows that stand apart from those of the fit: {len(rows)} with an error above {high:.6g}: {named}"
+
+
+def errors_of_all_rows(found: estimators.RobustFit[Any], left_out: Any, Y: np.ndarray) -> dict[str, Any]:
+    """Held-out errors and coverage of all rows, with those that were left out, which the model has not seen."""
+    from rkhs.estimators.regression.sets import LeftOutMachine, left_out_answers
+
+    out, cells = np.flatnonzero(~found.inliers), np.isfinite(Y).sum()
+    squares = float(((found.outlier_score * found.threshold) ** 2).sum())
+    spread = float(np.nansum((Y - np.nanmean(Y, axis=0)) ** 2))
+    errors = {"error": (squares / cells) ** 0.5, "error of the mean": (spread / cells) ** 0.5}
+    errors |= {"R^2": 1.0 - squares / max(spread, 1e-300), "rows": len(Y), "left out": len(out)}
+    if not has_ends(found.model):
+        return errors
+    with quiet():  # rows that were left out are unlike the others
+        machine = LeftOutMachine(found.model, found.model.model_, left_out)
+        sets = left_out_answers(machine, COVERAGE, "auto")[0]
+    lower, upper = (np.asarray(end).reshape(len(out), -1) for end in (sets.lower, sets.upper))
+    inside = int((~((Y[out] < lower) | (Y[out] > upper))).all(axis=1).sum())
+    return errors | {"inside": inside, "coverage": (inside + COVERAGE * found.inliers.sum()) / len(Y)}
+
+
+def has_ends(model: estimators.OperatorKernelRegressorCV) -> bool:
+    """Whether ``rkhs predict`` writes intervals."""
+    return model.model_.leaves_out and model.model_.map.kept is not None

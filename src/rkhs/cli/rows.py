@@ -7,12 +7,13 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import TypeVar
 
 import numpy as np
 
-from rkhs._core.errors import quote, warn
+from rkhs._core.errors import InputError, quote, warn
 from rkhs.data import writers
 from rkhs.data.columns import as_numbers
 from rkhs.data.dataset import (
@@ -20,7 +21,7 @@ from rkhs.data.dataset import (
     Dataset,
     keep_rows as keep_rows,
 )
-from rkhs.data.known_columns import short_names
+from rkhs.data.known_columns import read_column, short_names
 from rkhs.data.text import Doubtful
 
 T = TypeVar("T")
@@ -57,6 +58,15 @@ def label_columns(data: Dataset) -> tuple[tuple[str, ...], str | None]:
     if data.row_names is not None:
         return data.row_names, data.row_title
     return (tuple(map(str, data.row_numbers)), "row_from_1") if data.smiles is None else (data.smiles, "smiles")
+
+
+def structures_of(data: Dataset) -> tuple[str, ...]:
+    """SMILES of molecules, or of spectra whose records hold them; empty for other items."""
+    if data.kind == "spectra":
+        with suppress(InputError):
+            found = read_column(data.source, "smiles", argument="KNOWN")
+            return tuple(str(found[row - 1] or "") for row in data.row_numbers)
+    return data.smiles or ()
 
 
 def write_number_parts(

@@ -27,7 +27,6 @@ from rkhs.cli.rows import (
 from rkhs.cli.windows import (
     as_series as as_series,
     windows,
-    with_clock as with_clock,
     with_spreads as with_spreads,
 )
 from rkhs.data.columns import as_numbers, unlike_columns

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rkhs import estimators, kernels, metrics, models
-from rkhs._core.checks import check_folds
 from rkhs._core.errors import InputError, brief, warn
 from rkhs.cli.build import build_estimator
 from rkhs.cli.inputs import (
@@ -76,6 +75,7 @@ def fit_structures(args: argparse.Namespace) -> None:
         "reg": model.reg_,
         "left-out error": model.leave_one_out_error_,
         **_first_of_left_out(model, flat[known]),
+        "names": data.namings != [],
         "model": args.output,
     }
     write_model(args.output, model, data, args, predict={"columns": [name], "structures": True})
@@ -107,15 +107,18 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
         ):
             yield little_sentence("the mean structure", f"or more {items['kind']}")
     yield f"model: {facts['model']}"
-    yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of items and SMILES"
+    what = "names of items" if facts["names"] else "numbers of items from 1, as these have no names,"
+    yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of {what} and SMILES"
 
 
 def _first_of_left_out(model: estimators.InputOutputKernelRegressor, flat: np.ndarray) -> dict[str, float]:
     """How often the true structure is the best of those left out with it, by fits to four fifths of the structures."""
+    from sklearn.model_selection import GroupKFold
+
     names, place = np.unique(flat, return_inverse=True)
     if model.leave_one_out_error_ is None or len(names) < _FEWEST_STRUCTURES:
         return {}
-    folds = check_folds(_FOLDS, len(flat), None, 0, place)
+    folds = list(GroupKFold(_FOLDS).split(flat, groups=place))
     numbers = np.zeros(len(flat), dtype=int)
     for number, (_, test) in enumerate(folds):
         numbers[test] = number
@@ -183,11 +186,12 @@ def _read_lists(args: argparse.Namespace, path: str, file: ModelFile, flag: str)
         others -= {"encoding"}
     data = read_for_model(changed(args, **dict.fromkeys(others)), path, file.estimator, file.notes)
     namings = data.namings or [label_columns(data)[0]]
+    unnamed = "" if data.namings else ", whose items have no names but their numbers"
     lists = candidates_of(args.candidates, file.notes["predict"]["columns"][0], namings, **options)
     listed = np.array([bool(one) for one in lists])
     if not listed.any():
         raise InputError(
-            f"--candidates {args.candidates} must hold names of {flag} {path}, such as "
+            f"--candidates {args.candidates} must hold names of {flag} {path}{unnamed}, such as "
             f"{' or '.join(dict.fromkeys(names[0] for names in namings))}, in a column; got none of them; write them "
             "next to the structures"
         )

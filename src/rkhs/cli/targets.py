@@ -34,7 +34,7 @@ from rkhs.cli.options import (
     changed,
     mended as mended,
     with_advice,
-    without_flag,
+    without_flag as without_flag,
 )
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy

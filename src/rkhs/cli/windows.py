@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.checks import check_count
-from rkhs._core.dates import day_numbers
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.cli.corrections import quiet
 from rkhs.data.columns import as_numbers, column_remarks
 from rkhs.data.dataset import Dataset, is_table, listed, titles_of
 from rkhs.data.known_columns import times_of_rows
 from rkhs.data.text import Mendable, Note
-from rkhs.data.written_dates import written_dates
 
 _REGULAR, _SPARSE, _OFF = 0.95, 2.0, 0.05  # share of equal steps, places for each row at most, part of a step of error
 _RUN, _RARE = 4, 0.05  # equal values in a row that are noted at least; share of windows that may have as many
@@ -32,7 +30,7 @@ def windows(
     """Items of rows that follow each other, of one long series: all values of a column, then those of the next."""
     check_count(length, "--window", at_least=2)
     check_count(step, "--step", at_least=1)
-    names, X = _columns_cut(with_clock(data), read)
+    names, X = _columns_cut(data, read)
     _note_columns(data, names, X, read)
     X, numbers, times = _with_gaps(X, data, options, math.gcd(length, step))
     if len(X) < length + step:
@@ -105,17 +103,6 @@ def as_series(data: Dataset) -> tuple[Dataset, int]:
         return data, 1
     X = _by_columns(data).swapaxes(1, 2).reshape(-1, len(columns))
     return replace(data, X=X, column_names=tuple(columns)), width
-
-
-def with_clock(data: Dataset) -> Dataset:
-    """A table of numbers whose days written as 20240131, and hours next to these, are dates; others as they are."""
-    if data.kind not in ("vectors", "table") or not is_table(data.source):
-        return data
-    X, titles = data.X.copy(), titles_of(data)
-    found = written_dates(list((as_numbers(X) if X.dtype == object else X).T))
-    for j, texts in found.items():
-        X[:, j] = day_numbers(texts.tolist())
-    return replace(data, X=X, dates=(*data.dates, *(titles[j] for j in found)))
 
 
 def _note_columns(data: Dataset, names: Sequence[str], X: np.ndarray, read: Any) -> None:

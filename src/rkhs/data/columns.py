@@ -19,7 +19,6 @@ import numpy as np
 from rkhs._core.dates import are_dates, day_numbers
 from rkhs._core.errors import InputError
 from rkhs.data import dataset
-from rkhs.data.written_dates import are_written
 
 COUNTS = (
     "The numbers are counts: write log2(1 + x) of each sample divided by its sum, times 1e6, in their place (tutorial "
@@ -474,9 +473,16 @@ def _is_date(values: np.ndarray) -> bool:
     """Whether whole numbers are days written as 20240131, or seconds or milliseconds since 1970, after 1990."""
     if len(values) < _FEW or (values != np.round(values)).any() or len(np.unique(values)) < 3:
         return False
-    return are_written(values) or any(
+    return _are_written(values) or any(
         bool(((values > 631e6 * unit) & (values < 2.2e9 * unit)).all()) for unit in (1.0, 1e3)
     )
+
+
+def _are_written(values: np.ndarray) -> bool:
+    """Whether whole numbers are days written as 20240131."""
+    days, months = values % 100, values // 100 % 100
+    written = (values >= 19000101) & (values <= 21001231) & (months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)
+    return bool(written.all())
 
 
 def _classes(columns: list[Column]) -> Iterator[Remark]:

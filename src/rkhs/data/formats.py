@@ -86,7 +86,8 @@ def extension_of(path: str | os.PathLike[str]) -> str:
     name = Path(path).name.lower()
     end = next((end for end in (*TABLES, *SDF, *FASTA) if name.endswith(end)), Path(name).suffix)
     end = ".tsv" if end == ".gct" else end  # expression of genes in rows
-    return ".txt" if end in (".asc", ".dat", ".dist", ".dpt", ".pim", ".xy") else end  # of instruments and alignments
+    others = (".asc", ".dat", ".data", ".dist", ".dpt", ".pim", ".tab", ".xy")  # of instruments, alignments, archives
+    return ".txt" if end in others else end
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:

@@ -197,14 +197,15 @@ def split_header(
     asked: bool | None,
     guessed: list[str],
     *,
+    found: bool,
     several: bool,
 ) -> tuple[tuple[str, ...] | None, list[Row]]:
     """Names of the columns, None without them, and the rows below; `over` is the last line of comments.
 
-    Where several rows hold names, another one may hold that of the first column alone.
+    The first row is `found` to hold names. Where several rows do, another one may hold that of the first column alone.
     """
-    (first, *body), header, width = rows, asked, Counter(map(len, filter(None, rows))).most_common(1)[0][0]
-    behind = None if header is False else _names_in_comment(over, first, width)
+    (first, *body), header, width = rows, found or asked, Counter(map(len, filter(None, rows))).most_common(1)[0][0]
+    behind = None if asked is False else _names_in_comment(over, first, width)
     if behind is not None:
         guessed.append("the last line that begins with # names the columns")
         return tuple(behind), _without_units(rows, guessed)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, filterfalse, product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,18 +32,18 @@ from rkhs.data.table_reader import (
 )
 from rkhs.data.tables import Columns
 from rkhs.data.text import (
+    MISSING,
     WEAK,
     Measurements,
     Mendable,
+    Note,
     are_smiles,
     grouped_error,
     holds_numbers,
-    is_gap,
     is_grouped_number,
     is_measurement,
     number_in,
 )
-from rkhs.data.written_dates import written_dates
 
 T = TypeVar("T")
 _OFFSET = re.compile(r"(:\d\d(?:\.\d+)?)\s?(?:Z|[+-]\d\d(?::?\d\d)?)$")  # from UTC, behind a time
@@ -68,7 +68,7 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
     _warn_of_neighbours(found, [position])
     found.warn_of_left_out([position], settings.missing)
     values = _values(found, position, file, settings)
-    texts = [cell for cell in values.tolist() if isinstance(cell, str)]
+    texts = _texts(values)
     found.refuse_few_words(position)
     if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
         found.refuse_texts([position])  # numbers with units are no classes
@@ -98,15 +98,14 @@ def _warn_of_texts(start: str, name: str, texts: Counter[str], rows: int) -> Non
 
 
 def _values(found: Columns, position: int, file: Path, options: Options) -> np.ndarray:
-    """Numbers, or classes, of which 'none' is one if it is half as frequent as the rarest; warns of other words."""
+    """Numbers, or classes, of which 'none' is one as in :func:`read_gap_words`; warns of other words."""
     values = column_values(found, position)
-    classes = Counter(cell for cell in values.tolist() if isinstance(cell, str))
-    if not classes:
+    if not _texts(values):
         return values
     spelled = _spelled(file, options, position)
     for word, count in _frequent_gaps(values, spelled, options).items():
         start = f"{found.source}: {column_label(found.names, position)}: {count} cells {quote(word)} are read"
-        kept = word == "none"  # None is what Python writes for a missing value
+        kept = word.lower() == "none"
         values[(spelled == word) & kept] = word
         how = f"a class; missing=[{word!r}] takes them as gaps" if kept else "gaps; write another word for a class"
         warn(f"{start} as {how}")
@@ -120,25 +119,54 @@ def _spelled(file: Path, options: Options, position: int) -> np.ndarray:
 
 def _frequent_gaps(values: np.ndarray, spelled: np.ndarray, options: Options) -> dict[str, int]:
     """Words for gaps that are half as frequent in a column as the rarest class, and how many cells each has."""
-    rarest = min(Counter(cell for cell in values.tolist() if isinstance(cell, str)).values())
+    rarest = min(Counter(_texts(values)).values())
     words = Counter(spelled[values == None].tolist())  # noqa: E711
     return {
         word: words[word] for word in sorted({*words} - {"", *(options.missing or ())}) if 2 * words[word] >= rarest
     }
 
 
-def warn_of_gap_words(found: Columns, X: np.ndarray, positions: Sequence[int], file: Path, options: Options) -> None:
-    """Warn of the columns of categories in which a word for gaps is as frequent as a category."""
-    named = []
-    for position, values in zip(positions, X.T, strict=True):
-        texts = [cell for cell in values.tolist() if isinstance(cell, str)]
-        if 0 < 2 * len(set(texts)) <= len(texts) < len(values) and len(set(texts)) <= _CATEGORIES:
-            words = _frequent_gaps(values, _spelled(file, options, position), options)
-            label = column_label(found.names, position)
-            named += [f"{count} cells {quote(word)} of {label}" for word, count in words.items()]
-    if named:
+def read_gap_words(found: Columns, X: np.ndarray, positions: Sequence[int], file: Path, options: Options) -> None:
+    """Read ``none`` as a category where it is one, as `read_mixed` says; warn of other words that may be one."""
+    gapped = {i: _texts(values) for i, values in enumerate(X.T) if None in values.tolist()}
+    if not any(map(_are_few, gapped.values())):
+        return
+    raw = next(open_columns(file, options, *((positions[i], "columns") for i in gapped)))
+    spelled = {i: np.char.strip(raw.texts(positions[i])) for i in gapped}
+    of_numbers = {*chain.from_iterable(spelled[i].tolist() for i in filterfalse(gapped.get, gapped))}
+    named: dict[str | None, list[str]] = defaultdict(list)
+    for i in filter(lambda i: _are_few(gapped[i]), gapped):
+        label = column_label(found.names, positions[i])
+        for word, count in _frequent_gaps(X[:, i], spelled[i], options).items():
+            kept = _as_category(word, of_numbers)
+            X[spelled[i] == word, i] = kept
+            named[kept].append(f"{count} cells {quote(word)} of {label}")
+    _report_gap_words(found.source, named, options.missing or ())
+
+
+def _report_gap_words(source: str, named: dict[str | None, list[str]], missing: Sequence[str]) -> None:
+    """Warn of columns in which words for gaps are gaps, by None, and note those in which they are categories."""
+    if gaps := named.pop(None, None):
         what = "write another word, such as 'without', where they are a category; a model takes None for a gap"
-        warn(f"{found.source}: read as gaps: {listed(named)}; {what}")
+        warn(f"{source}: read as gaps: {listed(gaps)}; {what}")
+    if named:
+        what = f"{listed([*chain(*named.values())])}; missing={[*named]} takes them as gaps"
+        warn(Note(f"{source}: read as a category: {what}", "does so", missing=[*missing, *named]))
+
+
+def _as_category(word: str, of_numbers: Collection[str]) -> str | None:
+    """A word for gaps that is a category, if numbers do not have it for a gap; None of another."""
+    return word if word.lower() == "none" and word not in of_numbers else None
+
+
+def _are_few(texts: list[str]) -> bool:
+    """Whether texts are a few that repeat, as those of categories are."""
+    return 0 < 2 * len({*texts}) <= len(texts) and len({*texts}) <= _CATEGORIES
+
+
+def _texts(cells: np.ndarray) -> list[str]:
+    """The cells of a column that are texts."""
+    return [cell for cell in cells.tolist() if isinstance(cell, str)]
 
 
 def labels_of(
@@ -267,7 +295,7 @@ def _most_alike(
     namings: Sequence[Sequence[str]], keys: Sequence[Sequence[str]], source: str
 ) -> tuple[Sequence[str], Sequence[str]]:
     """The names of the items, perhaps shortened, and the column of keys that have most in common."""
-    shorter = _shorter_names(filter(None, (*namings, *keys)))
+    shorter = _shorter_names(some for some in (*namings, *keys) if some and number_in(some[0]) is None)
     items, known = ([*some, *(short for short, names in shorter.items() if names in some)] for some in (namings, keys))
     names, best = max(product(items, known), key=lambda pair: len({*pair[0]} & {*pair[1]} - {""}))
     for one in (one for one, given in ((names, namings), (best, keys)) if one not in given):
@@ -296,7 +324,7 @@ def times_of_rows(
     file, _, settings = checked_options(path, options)
     found = next(open_columns(file, settings))
     days = {}
-    for j, cells in (dict(enumerate(found.cells)) | written_dates(found.cells)).items():
+    for j, cells in enumerate(found.cells):
         if cells.dtype == object:
             found.cells[j] = np.array(
                 [cell and _OFFSET.sub(r"\1", interval_start(cell)) for cell in cells.tolist()], object
@@ -376,9 +404,11 @@ def column_values(
         known = cells.astype(object)
         known[np.isnan(cells)] = None
         return known
-    if kind in ("text", "date"):
-        cells = np.array([None if is_gap(cell) or cell in missing else cell for cell in cells.tolist()], dtype=object)
-        return cells if kind == "text" else _known_days(found, position, cells)
+    if kind in ("text", "text or none", "date"):
+        gaps = MISSING - {"none"} if kind == "text or none" else MISSING
+        words = [None if (cell or "").strip().lower() in gaps or cell in missing else cell for cell in cells.tolist()]
+        cells = np.array(words, dtype=object)
+        return _known_days(found, position, cells) if kind == "date" else cells
     if (days := found.days(position)) is not None:
         return days
     if stray == "gap" and found.mostly_numbers(position):

@@ -31,6 +31,7 @@ from rkhs.data.headers import (
     find_names,
     full_names,
     kinds_of,
+    rises,
     split_header,
     widths,
 )
@@ -191,6 +192,14 @@ def _known_layout(path: Path, _: tuple[int, int], asked: tuple[tuple[str, Any], 
     return layout
 
 
+def _in_front_of_axis(names: Sequence[str], guessed: list[str]) -> set[int]:
+    """The second column, where neither it nor the first has a name, and the others are named by an axis."""
+    if not names or any(names[:2]) or not rises(names[2:]):
+        return set()
+    guessed.append("the second column, without a name in front of an axis, is left out")
+    return {1}
+
+
 def _all_names(names: tuple[str, ...], groups: list[Row], blank: Iterable[int], guessed: list[str]) -> tuple[str, ...]:
     """Names of all columns, that differ; counts the rows above that are no part of them."""
     found = full_names(names, groups, blank, guessed)
@@ -251,8 +260,9 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
         layout.delimiter,
         table,
         last,
-        options.header if start is None else True,
+        options.header,
         guessed,
+        found=start is not None,
         several=bool(groups),
     )
     body = _from_first_row(layout, body, path)
@@ -261,6 +271,7 @@ def _found_layout(path: Path, options: SimpleNamespace) -> Layout:
     blank = _blank_columns(names, kinds, width)
     if blank:
         guessed.append(f"columns without name and cells are left out: {len(blank)}")
+    blank |= _in_front_of_axis(names or (), guessed)
     guessed += _leading_zero_notes(names, body, width)
     names = names and _all_names(names, groups, blank, guessed)
     return replace(

@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, column_label, keep_rows, listed
 from rkhs.data.formats import TABLES, is_table
-from rkhs.data.known_columns import column_values, warn_of_gap_words
+from rkhs.data.known_columns import column_values, read_gap_words
 from rkhs.data.layout import LAYOUT
 from rkhs.data.table_reader import Options, checked_options, open_columns
 from rkhs.data.tables import Columns
@@ -39,8 +39,9 @@ def read_mixed(
     ----------
     path : str or path
         A ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.txt.gz``, ``.xlsx``, ``.parquet`` or ``.feather`` file.
-    kinds : sequence of {"number", "text", "date"}, default=None
-        What each column holds; None: numbers if every known cell is one, else dates if every one is.
+    kinds : sequence of {"number", "text", "text or none", "date"}, default=None
+        What each column holds; None: numbers if every known cell is one, else dates if every one is. Of a column of
+        "text or none" ``none`` is a category, and of one of "text" a gap.
     stray : {"raise", "gap"}, default="raise"
         What becomes of other texts in a column of mostly numbers: an error, or gaps and a warning that names them.
     **options
@@ -51,6 +52,8 @@ def read_mixed(
     -------
     Dataset
         Of kind "table": `X` is an object array (n, d) of floats, texts, and None for empty cells and words such as NA.
+        Without `kinds` ``none`` is a category of a column of at most 20 texts that repeat if it is at least half as
+        frequent as the rarest of them, no column of numbers holds it for a gap, and `missing` does not name it.
         Dates are days since the first of January 1970, in the columns that `dates` names. Rows without any known cell
         are left out, and stand in `skipped`; columns without one are left out, unless `columns` names them.
 
@@ -83,7 +86,7 @@ def read_mixed(
     positions, index = found.chosen(given.columns, given.drop_columns, given.index_column, named=named)
     positions = _without_empty(found, positions, asked=kinds or given.columns)
     known = _known_kinds(kinds, len(positions), file)
-    raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind in ("text", "date")]
+    raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind not in (None, "number")]
     if raw:  # a column of texts or months may hold numbers alone in a new file
         found = next(open_columns(file, given, *raw))
     _drop_units(found, positions, known)
@@ -114,7 +117,7 @@ def _warn_of_cells(
     numeric = [j for j in positions if not texts[j] and found.cells[j].dtype == object]
     found.warn_of_strays([*filter(found.mostly_numbers, numeric)])
     if first:
-        warn_of_gap_words(found, X, positions, file, options)
+        read_gap_words(found, X, positions, file, options)
         for j in positions:
             _warn_of_many(found, j, len(set(texts[j])))
 
@@ -153,7 +156,8 @@ def _without_empty(found: Columns, positions: list[int], *, asked: Any) -> list[
 def _drop_units(found: Columns, positions: list[int], kinds: list[str | None]) -> None:
     """Read numbers with a unit as numbers, where marks, signs or other units say that they are no few of 5a and 6a."""
     for j, kind in zip(positions, kinds, strict=True):
-        texts = set(filter(None, found.cells[j].tolist() if found.cells[j].dtype == object and kind != "text" else ()))
+        cells = found.cells[j]
+        texts = set(filter(None, cells.tolist() if cells.dtype == object and kind in (None, "number") else ()))
         signs = r"[\s.,%$€£¥]" + r"|\d[^\W\d_]{2}|[^\x00-\x7f]" * (len(texts) > 2)
         if kind == "number" or len(texts) > CLASSES or any(re.search(signs, text) for text in texts):
             found.drop_units([j])
@@ -175,8 +179,10 @@ def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:
     """What each column holds, None where the file is to say it."""
     if kinds is None:
         return [None] * width
-    if not set(check_list(kinds, "kinds", "words")) <= {"number", "text", "date"}:
-        raise InputError(f"kinds must hold 'number', 'text' or 'date' for each column; got {quote(kinds)}")
+    if not set(check_list(kinds, "kinds", "words")) <= {"number", "text", "text or none", "date"}:
+        raise InputError(
+            f"kinds must hold 'number', 'text', 'text or none' or 'date' for each column; got {quote(kinds)}"
+        )
     if len(kinds) != width:
         raise InputError(f"{file}: expected {len(kinds)} columns, as in the training file; got {width}")
     return list(kinds)

@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Collection
 from io import StringIO
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,7 +18,8 @@ from rkhs.data.dataset import Dataset, keep_rows, read_text, refuse_empty
 from rkhs.data.formats import SPECTRA
 from rkhs.data.tables import Columns, typed
 
-_NAMES = ("title", "compound_name", "spectrum_id", "accession", "feature_id", "scans")
+_NAMES = ("title", "compound_name", "spectrum_id")
+_ID = re.compile(r".*(?:accession|id|identifier)")  # keys of CFM-ID, MassSpecGym, MS-DIAL, mzmine and others
 _COMPOUND = re.compile(r"^>compound[ \t]+(.*)\n((?:(?!>compound).*\n?)*)", re.MULTILINE)  # of SIRIUS
 _TAG = re.compile(r"^[>#](?!ms|collision)(\w+)[ \t]+(.*)", re.MULTILINE)
 _PEAKS = re.compile(r"^>(ms1|ms2|collision)\w*[ \t]*(.*)\n((?:[^>#\n]*\n?)*)", re.MULTILINE)
@@ -93,7 +94,9 @@ def _of_fragments(records: list[Any]) -> np.ndarray:
 
 def _aliases(records: list[Any]) -> tuple[tuple[str, ...], ...]:
     """What may name records in other files: each key of names, empty where a record lacks it."""
-    found = (tuple(str(one.get(key, "")).strip() for one in records) for key in (*_NAMES, *_COMPOUNDS))
+    ids = filter(_ID.fullmatch, chain.from_iterable(one.metadata for one in records))
+    keys = dict.fromkeys((*_NAMES, *ids, "scans", *_COMPOUNDS))
+    found = (tuple(str(one.get(key, "")).strip() for one in records) for key in keys)
     return tuple(names for names in found if any(names))
 
 

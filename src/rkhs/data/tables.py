@@ -7,7 +7,7 @@ import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, islice, product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -241,21 +241,20 @@ class Columns:
         """Refuse a first column of texts that is no column of names."""
         label, advice = column_label(self.names, 0), "pass index_column=0 if they are names"
         start = f"{self.source}: a first column of text is taken for row names"
-        values = [] if titled else list(filter(is_measurement, texts))
+        measured = not titled and len(texts) < 2 * len(set(texts))  # texts that repeat are classes
+        values = [*filter(is_measurement, texts)] if measured else []
         if not known and are_smiles(texts):
             raise InputError(
                 f"{start}; got {quote(texts[0])} in {label}, which looks like SMILES; read molecules with "
                 f"smiles_column=, or {advice}"
             )
         if values:
-            dated = are_dates(values)
-            what = MIXED if dated else grouped_advice(values[0])
-            raise _refusal(
-                f"{start} where no cell starts like a number; got {', '.join(map(quote, values[:3]))} in {label}, "
-                "numbers with separators or a unit",
-                f"{what}, take cells that stand for nothing as gaps with missing=[...], leave the column out with "
-                f"drop_columns=[...], or {advice}",
-                mixed=dated,
+            first = ", ".join(map(quote, [*dict.fromkeys(values)][:3]))
+            raise MixedCells(
+                f"{start} where no cell starts like a number; got {first} "
+                f"in {label}, which may be numbers with separators or a unit",
+                f"{MIXED if are_dates(values) else grouped_advice(values[0])}, take cells that stand for nothing as "
+                f"gaps with missing=[...], leave the column out with drop_columns=[...], or {advice}",
             )
         if not known and len(set(texts)) < len(texts):
             repeated = Counter(texts).most_common(1)[0][0]
@@ -387,7 +386,7 @@ class Columns:
         nearly = [j for j in positions if self.mostly_numbers(j)]
         others = [j for j in positions if j not in nearly]
         named = [self._described(j, few=j in nearly) for j in [*nearly, *others]]
-        units = _UNITS * any(" with the unit " in text for text in named)
+        units = _UNITS if any(" with the unit " in text for text in named) else self._thousands(others)
         what = f"{self.source}: expected numbers in every column read; got text in {listed(named, 10)}"
         what, leave_out = f"{what}{self._counted_gaps(gaps)}{units}", "or leave columns out with drop_columns=[...]"
         odd = list(dict.fromkeys(chain.from_iterable(self.cells[j][self.odd_cells(j)] for j in nearly)))
@@ -412,6 +411,14 @@ class Columns:
         found = self.with_unit([cells[i] for i in rows]) if len(rows) > 1 else None
         return "" if found is None else f" of {len(cells)} with the unit {found[1]!r}"
 
+    def _thousands(self, positions: Sequence[int]) -> str:
+        """What reads a column of numbers with marks between thousands and one unit, where there is such a one."""
+        for j, mark in product(positions, ",.'’ "):
+            cells = [cell for cell in self.cells[j].tolist() if cell is not None]
+            if any(mark in cell for cell in cells) and with_unit(cells, self._spelling[0], mark) is not None:
+                return f"; pass thousands={mark!r} to read numbers such as {quote(cells[0])}"
+        return ""
+
     def _counted_gaps(self, positions: Sequence[int]) -> str:
         """What is said of columns of numbers with gaps."""
         counts = [(j, int(np.isnan(self.cells[j]).sum())) for j in positions]
@@ -426,13 +433,12 @@ class Columns:
             return
         row, j = min((int(column.argmax()), j) for column, j in zip(bad, positions, strict=True) if column.any())
         named = "name them with missing= to take them as gaps" if self.layout is not None else "write gaps for them"
-        gap = bool(np.isnan(self.cells[j][row]))
-        raise _refusal(
-            f"{self.source}: expected a finite number in every cell; got {self.cell(row, j)} ({count} such cells in "
-            "all)",
-            f"drop these rows, fill the cells, or {MIXED if gap else named}",
-            mixed=gap,
-        )
+        got = f"got {self.cell(row, j)} ({count} such cells in all)"
+        what = f"{self.source}: expected a finite number in every cell; {got}"
+        advice = "drop these rows, fill the cells, or"
+        if np.isnan(self.cells[j][row]):
+            raise MixedCells(what, f"{advice} {MIXED}")
+        raise InputError(f"{what}; {advice} {named}")
 
     def cell(self, row: int, column: int, *, brief: bool = False) -> str:
         """A cell and where it stands."""
@@ -456,11 +462,6 @@ def _of_odd_cells(texts: list[str]) -> str:
     listed_texts = texts if len(texts) <= _MOST_LISTED else ""
     grouped = "".join([f"{grouped_advice(text)}, " for text in texts if is_grouped_number(text)][:1])
     return f"{grouped}correct them, name them with missing={listed_texts} to take them as gaps"
-
-
-def _refusal(what: str, advice: str, *, mixed: bool) -> InputError:
-    """The error of cells that are no numbers, which `read_mixed` reads or not."""
-    return MixedCells(what, advice) if mixed else InputError(f"{what}; {advice}")
 
 
 def located(raw: Sequence[tuple[Any, str]], names: Sequence[str] | None, width: int) -> set[int]:

@@ -46,7 +46,7 @@ _CODE = re.compile(  # numbers of persons and firms, as 123.456.789-09, and iden
 )
 # A number and its unit: kg, %, m2, l/100km.
 _WITH_UNIT = re.compile(
-    rf"([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*({_SIGN}\D*(?:[23]|/\s*\d+\s*[^\W\d_]\D*)?)"
+    rf"([-+]?(?:\d+(?:[.,](?!\s))?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*({_SIGN}\D*(?:[23]|/\s*\d+\s*[^\W\d_]\D*)?)"
 )
 _DECIMAL_ONE = re.compile(r"\d,(?!\d{3}(?!\d))\d|(?<!\d)0,\d")  # a comma that does not separate thousands
 _UNIT_FIRST = re.compile(rf"^([-+]?)([^\W\d_]{{0,5}}(?:{_SIGN}|\.))\s*(?!0\d)([-+]?[\d.,].*)")  # R$ 5, Fr. 5

@@ -186,7 +186,7 @@ class Alternating(Solver):
     >>> from rkhs import KernelAutoencoder
     >>> from rkhs.solvers import Alternating
     >>> solver = Alternating(encoder_steps=2, tol=1e-2)
-    >>> model = KernelAutoencoder(1, reg=0.01, solver=solver).fit(load_iris().data)
+    >>> model = KernelAutoencoder(1, reg=0.01, solver=solver).fit(load_iris().data[::3])
     >>> bool(model.history_[-1]["value"] < model.history_[0]["value"])
     True
     """

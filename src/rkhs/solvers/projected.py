@@ -47,7 +47,7 @@ class ProjectedGradient(OnASet):
     ...     def value_and_grad(self, H):
     ...         A = torch.diag(torch.tensor([1.0, 2.0, 5.0]))
     ...         return float(-(H.T @ A @ H).trace()), -2.0 * A @ H
-    >>> found = ProjectedGradient().solve(Trace(), torch.full((3, 1), 3.0**-0.5))
+    >>> found = ProjectedGradient(tol=1e-4).solve(Trace(), torch.full((3, 1), 3.0**-0.5))
     >>> round(found.value, 3), found.point.abs().round(decimals=2).ravel()  # largest eigenvalue and its vector
     (-5.0, tensor([0., 0., 1.]))
     """

@@ -35,6 +35,7 @@ KERNELS = [
 ]
 
 
+@pytest.mark.sample(26)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_values_are_those_of_the_rows_written_out(kernel: kernels.Kernel, weighted: bool) -> None:

@@ -13,6 +13,7 @@ from rkhs.kernels.base import Kernel
 KERNELS = [Gaussian(0.3), Matern(1.5, 0.7), Matern(0.5, 0.7), Laplacian("l2", 0.4), Polynomial(2, 0.3, 1.0)]
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("kernel", [*KERNELS, Matern(2.5, 0.7) + 0.1 * Linear()], ids=repr)
 @pytest.mark.parametrize("n", [256, 257, 530])
 def test_blocks_agree_with_the_cross_pullback(kernel: Kernel, n: int) -> None:

@@ -154,6 +154,7 @@ SHIFT = [
 ]
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("orthogonal", [False, True])
 @pytest.mark.parametrize("kernel", SHIFT, ids=repr)
 def test_random_features_are_unbiased_and_their_error_falls(kernel: Kernel, orthogonal: bool, X: np.ndarray) -> None:
@@ -231,6 +232,7 @@ def test_gram_matrices_have_no_random_features(X: np.ndarray) -> None:
         RandomFeatures(5, kernel="precomputed").fit(Gaussian(1.0)(X))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("features", [Nystroem(20), RandomFeatures(20), Nystroem(20, kernel="precomputed")], ids=repr)
 def test_scikit_learn_checks(features: Features) -> None:
     with warnings.catch_warnings():

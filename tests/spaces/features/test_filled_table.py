@@ -130,6 +130,7 @@ def test_a_row_without_a_known_cell_is_reported() -> None:
         table.transform([list(X[0]), [None] * 4])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", [rkhs.KernelAutoencoder, rkhs.KernelPCA, rkhs.KernelContrastive])
 def test_estimators_read_them_and_files_keep_them(kind: Any, tmp_path: Path) -> None:
     frame = pd.DataFrame(ROWS, columns=list("abcd"))
