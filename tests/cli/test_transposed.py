@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from rkhs.cli.main import main
-from tests.cli.commands import Run, table
 
 ITEMS = [f"S{i:02d}" for i in range(16)]
 NUMBERS = np.random.default_rng(5).normal(size=(60, 16)) + np.where(np.arange(16) % 2, 2.0, 0.0)
@@ -132,25 +131,3 @@ def test_columns_that_describe_features_are_left_out_by_the_command_that_is_prin
     run("fit", *command[1:], "--labels", "people.csv", "--predict", "group", "-o", "m.rkhs")
     run("predict", "m.rkhs", "area.txt", "-o", "out.csv")
     assert [*predicted("out.csv")] == names
-
-
-def test_expression_and_classes_of_gsea_are_read(run: Run) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(12, 8)) + np.arange(8) % 2 * 3.0
-    genes = [f"g{i}\tna\t" + "\t".join(f"{x:.3f}" for x in row) for i, row in enumerate(X)]
-    names = "NAME\tDescription\t" + "\t".join(f"s{j}" for j in range(8))
-    table("a.gct", ["#1.2", "12\t8", names, *genes])
-    table("a.cls", ["8 2 1", "# MUT WT", "0 1 0 1 0 1 0 1"])
-    words = ["fit", "a.gct", "--labels", "a.cls", "--predict", "class", "-o", "m.rkhs"]
-    words += ["--estimator", "kernel-pca", "--n-components", "2"]
-    status, said, out = run(*words)
-    assert status == 0, said
-    assert "KernelPCA: 8 items" in out
-    assert "MUT (4), WT (4)" in out
-    status, said, _ = run("predict", "m.rkhs", "a.gct", "-o", "p.csv")
-    assert status == 0, said
-    assert [line.split(",")[0] for line in Path("p.csv").read_text().splitlines()[1:]] == [f"s{j}" for j in range(8)]
-    table("a.cls", ["7 2 1", "# MUT WT", "0 1 0 1 0 1 0 1"])
-    assert "a.cls: expected three lines" in run(*words)[1]
-    table("a.gct", ["NAME\tDescription\ts0", *genes])
-    assert "a.gct: expected #1.2" in run(*words)[1]

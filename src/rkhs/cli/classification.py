@@ -33,6 +33,7 @@ from rkhs.cli.targets import (
     identifiers,
     item_classes,
     lone_target,
+    number_in,
     read_column_of,
     read_with_values,
     refuse_amounts,
@@ -41,7 +42,6 @@ from rkhs.cli.targets import (
 )
 from rkhs.data.columns import listed
 from rkhs.data.formats import has_columns
-from rkhs.data.text import number_in
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset

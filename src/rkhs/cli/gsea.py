@@ -1,12 +1,9 @@
-"""Tables of expression (.gct) and classes of samples (.cls) as GSEA writes them."""
+"""Tables of expression as GSEA writes them (.gct)."""
 
 from __future__ import annotations
 
 import argparse
 from itertools import islice
-from typing import Any
-
-import numpy as np
 
 from rkhs._core.errors import InputError, quote
 
@@ -26,22 +23,3 @@ def as_gct(args: argparse.Namespace) -> None:
         raise InputError(f"{path}: expected {what}; got {quote(first[0])} first; rename it if it is another table")
     found = {"transpose": True, "skip_rows": 2, "delimiter": "\t", "index_column": names[0]}
     vars(args).update(found, drop_columns=[*named_columns(getattr(args, "drop_columns", None)), names[1]])
-
-
-def read_cls(path: str, name: Any, n: int | None = None) -> np.ndarray:
-    """Classes of a .cls file in the order of its samples, which are ``n``."""
-    from rkhs.data.dataset import existing_path, read_text
-
-    lines = [line.split() for line in read_text(existing_path(path)).splitlines() if line.strip()]
-    sizes, titles, labels = lines if len(lines) == 3 else ([], [], [])
-    titles = " ".join(titles).removeprefix("#").split()
-    different = dict.fromkeys(labels)
-    if [*sizes[:2], len(titles)] != [str(len(labels)), str(len(different)), len(different)]:
-        what = (
-            "three lines: numbers of samples and classes and 1, # with the names of the classes, a class of each sample"
-        )
-        raise InputError(f"{path}: expected {what}; got {quote(' '.join(sizes))} and {len(lines)} lines")
-    if (name, n or len(labels)) != ("class", len(labels)):
-        raise InputError(f"{path} has one column, class, of {len(labels)} samples; got {name}, and {n} items")
-    called = {} if different.keys() <= {*titles} else dict(zip(different, titles, strict=True))
-    return np.array([called.get(label, label) for label in labels], dtype=object)

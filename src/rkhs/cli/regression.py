@@ -15,7 +15,6 @@ from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
 from rkhs.cli.columns import ON_BOTH_SIDES, column_sentences, repeats_items, warn_of_series
 from rkhs.cli.inputs import changed, quiet, user_errors
-from rkhs.cli.options import advised, without_flag
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import COVERAGE, errors_of_all_rows, has_ends, trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels, strongest
@@ -23,6 +22,7 @@ from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result,
 from rkhs.cli.targets import (
     MOST_NAMED,
     MOST_ZEROS,
+    advised,
     as_command,
     dropped_positions,
     identifiers,
@@ -32,6 +32,7 @@ from rkhs.cli.targets import (
     robustly,
     values_of_column,
     warn_of_several_quantities,
+    without_flag,
     without_named,
 )
 from rkhs.reports.held_out import (

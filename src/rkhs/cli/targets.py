@@ -17,7 +17,6 @@ import numpy as np
 
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import check_readable
-from rkhs.cli.gsea import read_cls
 from rkhs.cli.inputs import (
     named_columns,
     quiet,
@@ -29,21 +28,40 @@ from rkhs.cli.inputs import (
     with_words_as_gaps,
 )
 from rkhs.cli.kinds import as_predictors_read
-from rkhs.cli.options import advised, as_command as as_command, changed, mended as mended, with_advice, without_flag
+from rkhs.cli.options import (
+    advised as advised,
+    as_command as as_command,
+    changed,
+    mended as mended,
+    with_advice,
+    without_flag as without_flag,
+)
 from rkhs.data import Dataset, read_mixed
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT, Typed, UnknownColumn, keep_rows, listed, names_like
 from rkhs.data.formats import has_columns, is_table
 from rkhs.data.known_columns import (
     alike_spellings as alike_spellings,
+    check_path,
+    column_count,
     labels_of,
     read_by_guess,
+    read_cls,
     read_column,
     read_numbers,
 )
-from rkhs.data.table_reader import check_path, column_count
 from rkhs.data.tables import typed
-from rkhs.data.text import MIXED, Doubtful, FewWords, Mendable, MixedCells, Note, are_amounts, is_id_name, number_in
+from rkhs.data.text import (
+    MIXED,
+    Doubtful,
+    FewWords,
+    Mendable,
+    MixedCells,
+    Note,
+    are_amounts,
+    is_id_name,
+    number_in as number_in,
+)
 
 _QUANTITY = re.compile(r"(?i)(?:^|[\W_])(?:type|test|assay|unit|parameter|property|endpoint|analyte|variable)s?$")
 _ROWS_OF_A_KIND, _OTHER_SIZE = 10, 10.0  # of one quantity of several in a column; ratio of what nine in ten are below

@@ -17,14 +17,15 @@ from rkhs._core.dates import interval_start
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.files import as_path
 from rkhs.data.columns import as_numbers, clock, many
-from rkhs.data.dataset import Dataset, column_label, listed, locate
+from rkhs.data.dataset import Dataset, column_label, existing_path, listed, locate, read_text
 from rkhs.data.formats import has_columns, is_table
 from rkhs.data.molecule_files import smi_chunks
 from rkhs.data.table_reader import (
     Options,
     check_layout,
-    check_path,
+    check_path as check_path,
     checked_options,
+    column_count as column_count,
     column_titles,
     open_columns,
     read_table,
@@ -187,6 +188,23 @@ def labels_of(
     names, values = _by_name(found, position, namings, _values(found, position, file, settings))
     labels = np.array([values.get(name) for name in names], dtype=object)
     return labels if any(isinstance(value, str) for value in values.values()) else labels.astype(np.float64)
+
+
+def read_cls(path: str, name: Any, n: int | None = None) -> np.ndarray:
+    """Classes of a .cls file in the order of its samples, which are ``n``."""
+    lines = [line.split() for line in read_text(existing_path(path)).splitlines() if line.strip()]
+    sizes, titles, labels = lines if len(lines) == 3 else ([], [], [])
+    titles = " ".join(titles).removeprefix("#").split()
+    different = dict.fromkeys(labels)
+    if [*sizes[:2], len(titles)] != [str(len(labels)), str(len(different)), len(different)]:
+        what = (
+            "three lines: numbers of samples and classes and 1, # with the names of the classes, a class of each sample"
+        )
+        raise InputError(f"{path}: expected {what}; got {quote(' '.join(sizes))} and {len(lines)} lines")
+    if (name, n or len(labels)) != ("class", len(labels)):
+        raise InputError(f"{path} has one column, class, of {len(labels)} samples; got {name}, and {n} items")
+    called = {} if different.keys() <= {*titles} else dict(zip(different, titles, strict=True))
+    return np.array([called.get(label, label) for label in labels], dtype=object)
 
 
 def read_by_guess(read: Callable[..., T], file: str | os.PathLike[str], options: dict[str, Any]) -> T:
