@@ -279,7 +279,7 @@ def test_many_single_hours_are_not_compared(
     assert main([*words, "--window", "24"]) == 0
 
 
-def test_classes_of_sequences_are_asked_for_with_labels(
+def test_classes_of_sequences_are_named_by_labels_or_targets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -289,10 +289,8 @@ def test_classes_of_sequences_are_asked_for_with_labels(
     words = ["fit", "s.fasta", "--predict", "class", "-o", "s.rkhs"]
     assert main(words) == 2
     assert "name a table with --labels FILE" in capsys.readouterr().err
-    assert main([*words, "--targets", "c.csv"]) == 2
-    said = capsys.readouterr().err
-    assert "--targets is for numbers: name a table of classes and names of rows with --labels FILE" in said
-    assert "--mixed" not in said
+    assert main([*words, "--targets", "c.csv"]) == 0
+    assert "predicts class: a (12), b (12)" in capsys.readouterr().out
     assert main([*words, "--labels", "c.csv"]) == 0
 
 
