@@ -279,7 +279,7 @@ def test_many_single_hours_are_not_compared(
     assert main([*words, "--window", "24"]) == 0
 
 
-def test_classes_of_sequences_are_asked_for_with_labels(
+def test_classes_of_sequences_are_named_by_labels_or_targets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
