@@ -108,7 +108,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
 
 def _with_texts(args: argparse.Namespace, path: str) -> argparse.Namespace:
     """The arguments with the only column of a table that may hold its sequences or texts, if none is named."""
-    if args.kind not in ("sequences", "texts") or args.columns or not is_table(path):
+    if args.kind not in ("sequences", "texts") or args.columns or path.endswith(".txt") or not is_table(path):
         return args
     others = _other_columns(args)
     places = range(column_count(path, **reading_options(args)))
