@@ -48,7 +48,9 @@ from rkhs.data import Dataset, SkippedRow, read_mixed
 from rkhs.data.dataset import NOTHING_KNOWN, listed, locate, name_in_r, titles_of as titles_of_data
 from rkhs.data.formats import (
     SDF,
+    TABLES,
     begins_in_utf8 as begins_in_utf8,
+    extension_of,
     has_columns,
     is_table,
     is_text_table as is_text_table,
@@ -108,7 +110,7 @@ def read_input(args: argparse.Namespace, path: str) -> Dataset:
 
 def _with_texts(args: argparse.Namespace, path: str) -> argparse.Namespace:
     """The arguments with the only column of a table that may hold its sequences or texts, if none is named."""
-    if args.kind not in ("sequences", "texts") or args.columns or path.endswith(".txt") or not is_table(path):
+    if args.kind not in ("sequences", "texts") or args.columns or extension_of(path) not in TABLES:
         return args
     others = _other_columns(args)
     places = range(column_count(path, **reading_options(args)))

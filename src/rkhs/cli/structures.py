@@ -107,7 +107,7 @@ def _summary(facts: dict[str, Any]) -> Iterator[str]:
         ):
             yield little_sentence("the mean structure", f"or more {items['kind']}")
     yield f"model: {facts['model']}"
-    what = "names of items" if facts["names"] else "numbers of items from 1, as these have no names,"
+    what = "names of items" if facts.get("names", True) else "numbers of items from 1, as these have no names,"
     yield f"next: rkhs predict {facts['model']} NEW --candidates LISTS.csv, a table of {what} and SMILES"
 
 

@@ -85,9 +85,8 @@ def extension_of(path: str | os.PathLike[str]) -> str:
     """The end of the name of a file that says its format, in small letters."""
     name = Path(path).name.lower()
     end = next((end for end in (*TABLES, *SDF, *FASTA) if name.endswith(end)), Path(name).suffix)
-    end = ".tsv" if end == ".gct" else end  # expression of genes in rows
     others = (".asc", ".dat", ".data", ".dist", ".dpt", ".pim", ".tab", ".xy")  # of instruments, alignments, archives
-    return ".txt" if end in others else end
+    return ".tsv" if end == ".gct" else ".txt" if end in others else end
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:

@@ -185,7 +185,7 @@ def _column_of_texts(file: Path, kind: Any, columns: Sequence[Any] | None) -> An
     if tabular != (column is not None):
         titles = ", ".join(map(quote, column_titles(file)))
         way = (
-            f"got none for {file.name!r}, of {titles}; name the column"
+            f"got none for {file.name!r}; name the column, one of {titles}"
             if tabular
             else f"got {column!r} for {file.name!r}; leave it out"
         )

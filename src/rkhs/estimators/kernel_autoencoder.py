@@ -85,9 +85,10 @@ class KernelAutoencoder(BaseAutoencoder):
         Regulariser: one number for all layers, or one for each layer, encoder first. It is relative to the variance of
         the targets if ``scale=True``. ``"auto"`` compares several values on items that are held out; None does this
         where it pays and takes fixed values elsewhere (see Notes).
-    columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
+    columns : {"raw", "scaled", "integral", "filled", "ranked"} or int, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform`` gives
-        the units of the data back. ``"integral"`` is for curves that carry their times: sums over columns become
+        the units of the data back; a whole number t reads each t columns in turn so, as the t times of a quantity in
+        windows of several. ``"integral"`` is for curves that carry their times: sums over columns become
         integrals over time. ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`;
         ``"ranked"`` too, with ``numbers="ranks"``; a whole number t is ``"scaled"`` by one mean and one deviation of
         each t columns that follow each other, as the times of a quantity in windows are.

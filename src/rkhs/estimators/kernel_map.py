@@ -66,7 +66,7 @@ class KernelMap(FittedKernel):
         Weight of the last term; 0 gives the loss of t-SNE.
     init : array of shape (n, n_components), optional
         Codes to start from. None: kernel principal components.
-    columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
+    columns : {"raw", "scaled", "integral", "filled", "ranked"} or int, default="raw"
         As in :class:`KernelAutoencoder`.
     device : {"cpu"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"

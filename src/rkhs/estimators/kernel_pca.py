@@ -75,11 +75,12 @@ class KernelPCA(FittedComponents, PreimageMixin):
     kernel : str, Kernel or callable, default="gaussian"
         Kernel of the inputs. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and every other method kernel
         values with the training items (m, n).
-    columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
+    columns : {"raw", "scaled", "integral", "filled", "ranked"} or int, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform``
         gives the units of the data back.
         ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`; ``"ranked"`` too, with
         ``numbers="ranks"``.
+        A whole number t reads each t columns in turn as ``"scaled"`` reads one.
     center : bool, default=True
         Centre the features. Without it, the components are eigenvectors of the second moment.
     loss : str or Loss, default="squared"

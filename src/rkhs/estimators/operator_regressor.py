@@ -54,10 +54,11 @@ class OperatorKernelRegressor(DualRegressor):
         Regulariser. ``"auto"`` compares seventeen by the error of every row, with its copies, left out in closed form:
         with the squared loss, one kernel, dense storage and targets without gaps; else it is 1e-3. scikit-learn's
         ``KernelRidge`` has ``alpha = n reg``, its ``SVR`` ``C = 1 / (n reg)``.
-    columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
+    columns : {"raw", "scaled", "integral", "filled", "ranked"} or int, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean.
         ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`; ``"ranked"`` too, with
         ``numbers="ranks"``.
+        A whole number t reads each t columns in turn as ``"scaled"`` reads one.
     center : bool, default=True
         Subtract the mean of the outputs and add it back; the machine of the paper does not. Features are not centred: a
         kernel without a constant, such as ``Linear()``, then needs ``center=False``, or 1 added to its values.

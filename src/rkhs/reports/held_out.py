@@ -22,8 +22,7 @@ SHARED = (5.0 / 25.0 + 5.0 / 4.0) ** 0.5  # of an error by fits that share rows:
 _TAIL = 3.317  # log(log(1000) / log(2)) / log(2)
 _DECADES, _SKEWED = 2.0, 1.1  # of a target whose logarithm is the better one; mean over median
 # Decades of the middle 80 % from which that of an about symmetric logarithm is too, and how uneven its halves may be.
-# Of lognormal targets and of columns of public tables above, none is predicted worse by its logarithm; errors
-# of the decimal point in 6 % of the rows do not make a normal law one.
+# Errors of the decimal point in 6 % of the rows do not make a normal law such a one.
 _SYMMETRIC_DECADES, _UNEVEN = 0.8, 2.0
 _CODES = 20  # different whole numbers that may stand for classes
 
