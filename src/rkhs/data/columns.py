@@ -325,7 +325,8 @@ def _stand_ins(columns: list[Column], rows: Sequence[str]) -> Iterator[Remark]:
             np.array(rows or [""])[column.places * (len(rows) > 0)],
         )
         for value in np.intersect1d(known, _STAND_INS).tolist():
-            if place := _place_of_stand_in(value, others):
+            repeated = "9" in f"{value}" or (known == value).sum() > 1  # a single 8888 is a mistake of typing
+            if repeated and (place := _place_of_stand_in(value, others)):
                 stand_ins.setdefault((value, place), []).append(column.title)
                 known, labels = known[known != value], labels[known != value]
         alone += lone_values(column.title, known, labels)
