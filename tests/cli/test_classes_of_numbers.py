@@ -12,7 +12,7 @@ RNG = np.random.default_rng(4)
 SIDE = np.repeat([0, 1], 12)
 X = RNG.normal(size=(24, 2)) + 4.0 * SIDE[:, None]
 FEW = ["--estimator", "kernel-pca", "-o", "m.rkhs"]
-READ = "its two whole numbers are read as classes; --target-kind numbers predicts a number"
+READ = "its whole numbers are read as classes; --target-kind numbers predicts a number"
 
 
 def written(y: np.ndarray) -> None:
@@ -83,7 +83,7 @@ def test_a_file_of_scikit_learn_is_read_by_the_command_and_new_ones_like_it(run:
     assert words[-6:] == ["--skip-rows", "1", "--header", "no", "--predict", "1"]
     status, said, out = run(*words)
     assert status == 0, said
-    assert "1: its two whole numbers are read as classes" in out
+    assert "1: its whole numbers are read as classes" in out
     status, said, _ = run("predict", "m.rkhs", "new.csv", "-o", "p.csv")
     assert status == 0, said
     assert len(Path("p.csv").read_text().splitlines()) == 4

@@ -59,7 +59,7 @@ def test_rare_classes_are_named_alone_and_can_be_dropped(tmp_path: Path, monkeyp
     Path("cars.csv").write_text(cars(colour={3: "mauve"}))
     assert main(["fit", "cars.csv", "--predict", "colour", "-o", "c.rkhs"]) == 2
     said = capsys.readouterr().err
-    assert "got mauve (1); --drop-rare 2 treats rare classes as unlabelled, and keeps 2 classes" in said
+    assert "got mauve in one row; this command takes classes of one row for unknown, and keeps 2 classes:" in said
     assert main(["fit", "cars.csv", "--predict", "colour", "--drop-rare", "2", "-o", "c.rkhs"]) == 0
     said = capsys.readouterr().out
     assert "1 of 30 rows have no class" in said

@@ -94,7 +94,7 @@ def write_answers(args: argparse.Namespace, answers: Iterator[Answer], notes: di
         if right:
             facts["accuracy"] = right[True] / right.total()
             known = f"{right[True]} of {right.total()} rows whose {first.names[0]} is in the file"
-            lines.append(f"accuracy: {facts['accuracy']:.3f} ({known}; too high for rows of the fit)")
+            lines.append(f"accuracy: {facts['accuracy']:.3f} ({known}; of rows of the fit it would be too high)")
         print_result(args, facts | {"rows": count, "output": args.output}, lines)
 
 

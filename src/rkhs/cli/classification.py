@@ -26,13 +26,14 @@ from rkhs.cli.class_choices import (
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
-from rkhs.cli.summaries import little_sentence, print_result, what_may_help
+from rkhs.cli.summaries import answers_in_columns, little_sentence, print_result, what_may_help
 from rkhs.cli.targets import (
     alike_spellings,
     as_command,
     identifiers,
     item_classes,
     lone_target,
+    mended,
     number_in,
     read_column_of,
     read_with_values,
@@ -65,7 +66,8 @@ def names_classes(args: argparse.Namespace) -> bool:
 def _holds_classes(args: argparse.Namespace, values: np.ndarray, name: str | int) -> bool:
     """Whether a column holds texts, or two whole numbers; too few classes are refused before the items are read."""
     if values.dtype == object:
-        _counted([value for value in _without_rare(values, args.drop_rare or 1).tolist() if value is not None], name)
+        kept = [value for value in _without_rare(values, args.drop_rare or 1).tolist() if value is not None]
+        _counted(args, kept, name)
         return True
     different, counts = np.unique(values[np.isfinite(values)], return_counts=True)
     two = len(different) == 2 and counts.min() > 1 and (different == different.round()).all()
@@ -95,7 +97,7 @@ def fit_classifier(args: argparse.Namespace) -> None:
     data, given = read_with_values(args, name, "--predict")
     y = _without_rare(given, args.drop_rare or 1)
     known = np.array([value is not None for value in y.tolist()])
-    counts = _counted(y[known].tolist(), name)
+    counts = _counted(args, y[known].tolist(), name)
     classes = np.array(y[known].tolist())
     with user_errors():
         defaults, chosen = defaults_of_classes(args, data, known, classes)
@@ -132,9 +134,10 @@ def fit_classifier(args: argparse.Namespace) -> None:
     look_at = suspicious_sentence(data, suspicious)
     lines = _summary(facts, look_at, what_may_help(data))
     if "--target-kind" not in args.words and all(number_in(label) is not None for label in counts):
-        what = "its two whole numbers are read as classes; --target-kind numbers predicts a number"
+        what = "its whole numbers are read as classes; --target-kind numbers predicts a number"
         lines.insert(1, f"{facts['predicts']}: {what}")
-    print_result(args, facts, [*lines, *facts["columns"]["notes"], f"model: {args.output}"])
+    lines += [*facts["columns"]["notes"], *answers_in_columns(args, data, y)]
+    print_result(args, facts, [*lines, f"model: {args.output}"])
 
 
 def _without_rare(y: np.ndarray, least: int) -> np.ndarray:
@@ -143,17 +146,17 @@ def _without_rare(y: np.ndarray, least: int) -> np.ndarray:
     return np.array([value if counts[value] >= least else None for value in y.tolist()], dtype=object)
 
 
-def _counted(classes: list[str], name: str | int) -> Counter[str]:
+def _counted(args: argparse.Namespace, classes: list[str], name: str | int) -> Counter[str]:
     """Rows of each class, the most common first."""
     counts = Counter(dict(Counter(classes).most_common()))
     refuse_amounts(name, [*counts])
     if len(counts) < 2 or min(counts.values()) < 2:
-        few = listed([f"{label} (1)" for label, count in counts.items() if count < 2]) or f"{len(counts)} class"
+        few = listed([f"{label} in one row" for label, count in counts.items() if count < 2]) or f"{len(counts)} class"
         start = f"--predict {name} needs two classes, and two rows of each; got {few}"
-        raise InputError(
-            f"{next(alike_spellings(start, classes), start)}; --drop-rare 2 treats rare "
-            f"classes as unlabelled, and keeps {sum(count > 1 for count in counts.values())} classes"
-        )
+        kept = sum(count > 1 for count in counts.values())
+        way = f"this command takes classes of one row for unknown, and keeps {kept} classes:"
+        way = f"{way}{as_command(mended(args, {'drop_rare': 2}).words)}\n" if kept > 1 else "give more rows"
+        raise InputError(f"{next(alike_spellings(start, classes), start)}; {way}")
     if len(counts) > _MOST_CLASSES:
         raise InputError(
             f"--predict {name} has {len(counts)} distinct values, more than the {_MOST_CLASSES} classes allowed; is it "

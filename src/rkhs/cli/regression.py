@@ -18,7 +18,7 @@ from rkhs.cli.inputs import changed, quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
 from rkhs.cli.robust import COVERAGE, errors_of_all_rows, has_ends, trim_of, wrong_rows
 from rkhs.cli.rows import APART, LEFT_OUT, keep_rows, named_rows, row_labels, strongest
-from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result, what_may_help
+from rkhs.cli.summaries import answers_in_columns, few, gap_sentence, little_sentence, print_result, what_may_help
 from rkhs.cli.targets import (
     MOST_NAMED,
     MOST_ZEROS,
@@ -27,7 +27,6 @@ from rkhs.cli.targets import (
     dropped_positions,
     identifiers,
     logarithm,
-    mended,
     read_with_numbers,
     robustly,
     values_of_column,
@@ -37,7 +36,6 @@ from rkhs.cli.targets import (
 )
 from rkhs.reports.held_out import (
     OUTLIER_FACTOR,
-    answer_in_columns,
     decisive_notes,
     held_out_errors,
     logarithm_note,
@@ -262,14 +260,15 @@ def _advice(
     errors: dict[str, Any],
 ) -> list[str]:
     """What is said of the targets and of errors, with one command."""
-    ends = _answers(args, data, names, Y) or _by_logarithm(args, names, Y)
+    y = (10.0**Y if args.log10 else Y)[:, 0]
+    ends = answers_in_columns(args, data, y) * (len(names) == 1) or _by_logarithm(args, names, Y)
     plain = found.robust is None and "R^2" in errors
     ends = (ends or decisive_notes(found.residuals, row_labels(data), robustly(args, data)) * plain) + _little(
         errors, data
     )
     ends += _of_one_side(args, names, Y, found, loud=_COMMAND not in "".join(ends))
     if ends and errors.get("R^2", 1.0) <= _LITTLE:
-        return ends
+        return [*ends, *target_notes(names, Y, _way_to_classes(args, Y))] if _COMMAND not in "".join(ends) else ends
     more = _ends(args, model, Y[found.fitted], names, found)
     command = _COMMAND in "".join(ends)  # one is enough, and rows that it leaves out do not advise a logarithm
     return ends + [text for text in more if not command or "--log10" not in text]
@@ -296,17 +295,6 @@ def _of_one_side(
             what = f"{some} {len(out)} rows left out are in the {which} quarter of {names[0]}: they may be right"
             keep = logarithm(args) if (y > 0.0).all() else "fit without --robust"
             yield f"{what}, as are the tails of skewed amounts" + f"; if they are, {keep}" * loud
-
-
-def _answers(args: argparse.Namespace, data: Dataset, names: list[str], Y: np.ndarray) -> list[str]:
-    """What is said of columns that contain the numbers to predict, and the command without them."""
-    if len(names) > 1 or data.kind not in ("vectors", "table") or data.column_names is None or args.targets:
-        return []
-    y = 10.0 ** Y[:, 0] if args.log10 else Y[:, 0]
-    what, columns = answer_in_columns(data.X, data.column_names, y, str(args.predict))
-    others = [name for name in data.column_names if name not in columns]
-    without = {"drop_columns": columns} if args.columns is None else {"columns": others}
-    return [f"{what}, this command fits without:{as_command(mended(args, without).words)}\n"] * bool(what)
 
 
 def _notes(model: estimators.OperatorKernelRegressorCV, data: Dataset) -> list[str]:

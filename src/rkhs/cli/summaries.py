@@ -8,8 +8,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rkhs.cli.options import named_columns
+import numpy as np
+
+from rkhs.cli.options import as_command, mended, named_columns
 from rkhs.cli.wording import in_flags
+from rkhs.data import Dataset
+from rkhs.reports.answers import answer_in_columns
 from rkhs.reports.wording import readable
 
 
@@ -78,3 +82,14 @@ def table_lines(rows: Sequence[Mapping[str, str]]) -> list[str]:
     widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
     lines = [dict(zip(widths, widths, strict=True)), *rows]
     return ["  ".join(line[key].ljust(width) for key, width in widths.items()).rstrip() for line in lines]
+
+
+def answers_in_columns(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> list[str]:
+    """What is said of columns that contain the numbers or classes to predict (n,), and the command without them."""
+    if data.kind not in ("vectors", "table") or data.column_names is None or args.targets:
+        return []
+    known = np.array([value is not None for value in y.tolist()])
+    what, columns = answer_in_columns(data.X[known], data.column_names, y[known], str(args.predict))
+    others = [name for name in data.column_names if name not in columns]
+    without = {"drop_columns": columns} if args.columns is None else {"columns": others}
+    return [f"{what}, this command fits without:{as_command(mended(args, without).words)}\n"] * bool(what)

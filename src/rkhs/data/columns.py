@@ -47,6 +47,7 @@ _STAND_INS = [
 _ROWS_A_SAMPLE, _SAME_SCALE = 20, 3.0  # rows per column, and the ratio of spreads, of tables with samples in columns
 _MOST_EMPTY = 20  # columns that are named one by one
 _WIDE, _GENES = 500, 50  # columns of a wide table, and of one with more columns than rows, as of transposed genes
+_LARGEST_LOG = 30.0  # of counts and intensities, by two
 _COUNT = 1000.0  # the largest of counts of reads exceeds it; that of ratings and pixels does not
 _SATURATED = 0.05  # share of columns with the largest value of all, as pixels have that are white in some image
 _ALIKE, _ROUNDING = 0.999, 0.1  # correlation of copies that are rounded; rounding in standard deviations
@@ -118,6 +119,8 @@ def share_a_unit(X: np.ndarray) -> bool:
         return True
     if d < 13:
         return False
+    if d >= max(_WIDE, len(X)) and np.abs(X).max() <= _LARGEST_LOG:
+        return True
     centred = X - X.mean(0)
     products = (centred[:, 1:] * centred[:, :-1]).mean(0)
     alike = float(np.median(2.0 * products / (sd[1:] ** 2 + sd[:-1] ** 2)))
@@ -497,10 +500,10 @@ def _classes(columns: list[Column]) -> Iterator[Remark]:
 
 
 def _unnamed_class(columns: list[Column]) -> Column | None:
-    """The only column of a few whole numbers, where it is the first or the last of three or more."""
+    """The only column of a few whole numbers, nearly all in a row, if it is the first or the last of three or more."""
     found = [column for column in columns if column.is_few and not column.is_text]
     at_an_end = len(found) == 1 and len(columns) > 2 and found[0] in (columns[0], columns[-1])
-    return found[0] if at_an_end else None
+    return found[0] if at_an_end and np.ptp(found[0].known) < 2 * found[0].different else None
 
 
 def _are_classes(values: np.ndarray) -> bool:

@@ -151,7 +151,7 @@ def _report_gap_words(source: str, named: dict[str | None, list[str]], missing: 
         warn(f"{source}: read as gaps: {listed(gaps)}; {what}")
     if named:
         what = f"{listed([*chain(*named.values())])}; missing={[*named]} takes them as gaps"
-        warn(Note(f"{source}: read as a category: {what}", "does so", missing=[*missing, *named]))
+        warn(Note(f"{source}: read as a category: {what}"))
 
 
 def _as_category(word: str, of_numbers: Collection[str]) -> str | None:
@@ -265,6 +265,7 @@ def _without_ends(names: Sequence[str]) -> list[tuple[str, ...]]:
     """Names of files without their folders, and without an end from a mark on that all have, if they still differ."""
     bases = [name.replace("\\", "/").rpartition("/")[2] for name in names]
     ends = ["", *(bases[0][k:] for k, mark in enumerate(bases[0]) if mark in "._-")]
+    ends += re.findall(r"(?<=\d)[^\W\d_]+$", bases[0])  # fb of treated1fb
     common = [end for end in ends if all(base.endswith(end) for base in bases)]
     shorter = [tuple(base.removesuffix(end) for base in bases) for end in common] + _without_starts(bases)
     return [one for one in shorter if len(set(one)) == len(set(names)) and one != tuple(names)]

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, optional
+from rkhs._core.errors import InputError, optional, warn
 from rkhs.data.dataset import Dataset, keep_rows, read_text, refuse_empty
 from rkhs.data.formats import SPECTRA
 from rkhs.data.tables import Columns, typed
+from rkhs.data.text import Note
 
 _NAMES = ("title", "compound_name", "spectrum_id")
 _ID = re.compile(r".*(?:accession|id|identifier)")  # keys of CFM-ID, MassSpecGym, MS-DIAL, mzmine and others
@@ -25,6 +26,7 @@ _TAG = re.compile(r"^[>#](?!ms|collision)(\w+)[ \t]+(.*)", re.MULTILINE)
 _PEAKS = re.compile(r"^>(ms1|ms2|collision)\w*[ \t]*(.*)\n((?:[^>#\n]*\n?)*)", re.MULTILINE)
 _SIRIUS = {"parentmass": "pepmass", "ionization": "adduct"}
 _COMPOUNDS = ("inchikey", "inchi", "cas_number", "casno", "cas", "nistno", "nist_number")  # of several spectra, perhaps
+_COUNT = re.compile(r"num\s?peaks", re.IGNORECASE)
 _NO_PEAKS = re.compile(r"^(num peaks:)\s*0\s*$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -64,7 +66,8 @@ def _records(file: Path, encoding: str) -> list[Any]:
             records = list(reader.load_from_mgf(StringIO(text)))
         else:  # matchms would add the tags of a record without peaks to those of the next
             with TemporaryDirectory() as folder:
-                (whole := Path(folder, file.name)).write_text(_NO_PEAKS.sub(r"\1 1\n0 0\n", text), "utf-8")
+                text = _NO_PEAKS.sub(r"\1 1\n0 0\n", _of_keys(file, text))
+                (whole := Path(folder, file.name)).write_text(text, "utf-8")
                 records = list(reader.load_from_msp(str(whole)))
     except Exception as error:  # of matchms, pyteomics and their parsers
         raise InputError(
@@ -72,6 +75,18 @@ def _records(file: Path, encoding: str) -> list[Any]:
         ) from error
     refuse_empty(records, file, "spectra", "none")
     return records
+
+
+def _of_keys(file: Path, text: str) -> str:
+    """The text of an .msp file without lines between key and peaks that have no key, as long comments have; counted."""
+    lines, peaks = [*text.splitlines()], False
+    for i, line in enumerate(lines):
+        peaks = bool(_COUNT.match(line)) or (peaks and bool(line.strip()))
+        lines[i] = line if peaks or ":" in line else ""
+    kept = [line for line, old in zip(lines, text.splitlines(), strict=True) if line or not old.strip()]
+    if len(kept) < len(lines):
+        warn(Note(f"{file}: lines without a key, as of comments of several lines, left out: {len(lines) - len(kept)}"))
+    return "\n".join(kept)
 
 
 def _as_mgf(text: str) -> str:

@@ -129,7 +129,7 @@ def _gaps(items: Items) -> Iterator[str]:
             f"in {name} ({missing[:, worst].mean():.0%} of its cells)."
         )
     else:
-        yield "No cell is empty."
+        yield "No cell that the model reads is empty."
 
 
 def is_class(values: Sequence[Any] | np.ndarray) -> bool:

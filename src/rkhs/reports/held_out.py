@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rkhs.data.columns import lone_values
-from rkhs.reports.answers import answer_in_columns as answer_in_columns
 
 if TYPE_CHECKING:
     from rkhs.estimators import OperatorKernelRegressorCV

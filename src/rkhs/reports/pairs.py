@@ -61,6 +61,7 @@ def _strength(x: np.ndarray, x_coded: bool, y: np.ndarray, y_coded: bool) -> tup
     corrected = min(max(squares - few * more / (n - 1), 0.0) / most, 1.0) ** 0.5
     strength = corrected if kind else float(P[:, 0] @ Q[:, 0])
     copied = abs(strength) > _WHOLE and len({*zip(x.tolist(), y.tolist(), strict=True)}) == len({*x}) == len({*y})
+    copied = copied and 2 * n >= len(known) and (kind > 0 or abs(np.corrcoef(x, y)[0, 1]) > _WHOLE)
     measure = "a copy, or the same in other units or names" if copied else _MEASURES[kind]
     return strength, measure, float(chi2.sf((n - 1) * squares, max(few * more, 1)))
 

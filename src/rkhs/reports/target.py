@@ -95,8 +95,7 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     numbers = partial(_score_numbers, found=found, names=np.array(items.names)[rows].tolist())
     groups = partial(_score_classes, shared=SHARED if nested else 1.0)
     predicted, residuals, sentences = (groups if classed else numbers)(name, true, left_out)
-    if not classed:
-        sentences += _answers(items, rows, true, name)
+    sentences += _answers(items, rows, texts[rows] if classed else true, name)
     columns, chance = _permutation_importances(machine, items, X, Y, left_out)
     chosen = ", with settings that were chosen without it" if nested else ""
     how = f"Each of {len(rows)} rows was predicted from the others{chosen}; {_together(machine, items)}."
