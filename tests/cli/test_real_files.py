@@ -32,11 +32,12 @@ def test_columns_with_a_value_for_each_class_are_named(run: Run) -> None:
     y = np.array([["a", "b", "c"][i % 3] for i in range(60)], dtype=object)
     copy = np.array([{"a": "u", "b": "v", "c": "w"}[value] for value in y.tolist()], dtype=object)
     near = np.where(np.arange(60) < 2, "v", copy)
-    cells = np.stack([copy, near, RNG.integers(0, 3, 60).astype(object)], axis=1)
-    what, columns = answer_in_columns(cells, ["gene", "near", "noise"], y, "epitope")
+    cells = np.stack([copy, near, RNG.integers(0, 3, 60).astype(object), np.full(60, "one", object)], axis=1)
+    titles = ["gene", "near", "noise", "constant"]
+    what, columns = answer_in_columns(cells, titles, y, "epitope")
     assert columns == ["gene"]
     assert what.startswith("gene has a value for each class of epitope in nearly all rows: if gene is known only")
-    assert answer_in_columns(cells[:15], ["gene", "near", "noise"], y[:15], "epitope") == ("", [])
+    assert answer_in_columns(cells[:15], titles, y[:15], "epitope") == ("", [])
     rows = [f"{a},{RNG.normal():.3f},{b}" for a, b in zip(copy, y, strict=True)]
     Path("a.csv").write_text("\n".join(["gene,x,epitope", *rows]) + "\n")
     status, _, out = run("fit", "a.csv", "--predict", "epitope", "-o", "m.rkhs", "--estimator", "kernel-pca")
@@ -83,3 +84,20 @@ def test_a_class_that_has_one_row_is_left_out_by_the_command(run: Run) -> None:
     assert status == 2
     assert "got 7 in one row; this command takes classes of one row for unknown, and keeps 2 classes:" in said
     assert said.rstrip().endswith(f"\n\n  rkhs {' '.join(words)} --drop-rare 2")
+
+
+def test_a_category_none_is_noted_without_a_command_that_makes_it_a_gap(run: Run) -> None:
+    rows = [f"{RNG.normal():.3f},{['none', 'driver', 'both'][i % 3]},{i % 7}.5" for i in range(60)]
+    Path("a.csv").write_text("\n".join(["x,bags,y", *rows]) + "\n")
+    status, said, out = run("fit", "a.csv", "--predict", "y", "-o", "m.rkhs")
+    assert status == 0
+    assert "read as a category: 20 cells 'none' of column 'bags'; --missing none takes them as gaps" in said
+    assert "rkhs fit" not in said + out
+
+
+def test_whole_numbers_that_hardly_can_be_predicted_have_the_way_to_classes_too(run: Run) -> None:
+    rows = [f"{RNG.normal():.3f},{RNG.integers(1, 4)}" for _ in range(40)]
+    Path("a.csv").write_text("\n".join(["x,stage", *rows]) + "\n")
+    out = run("fit", "a.csv", "--predict", "stage", "-o", "m.rkhs")[2]
+    assert "the model hardly predicts" in out
+    assert "  rkhs fit a.csv --predict stage -o m.rkhs --target-kind classes\n" in out

@@ -125,6 +125,13 @@ def test_pairs_have_the_strength_of_scipy_and_pandas_and_copies_are_named() -> N
     assert [abs(strength) for _, strength, _ in found] == sorted((abs(one[1]) for one in found), reverse=True)
 
 
+def test_only_the_same_numbers_in_most_rows_are_copies() -> None:
+    x = np.random.default_rng(5).normal(size=300)
+    few = np.where(np.arange(300) < 100, x, None)
+    measures = {names: measure for names, _, measure in pairs_of({"x": x, "few": few, "curved": np.exp(3.0 * x)})}
+    assert measures[frozenset(("x", "curved"))] == measures[frozenset(("x", "few"))] == "Spearman"
+
+
 def test_few_rows_have_no_pairs_by_chance_and_curves_none() -> None:
     few = np.random.default_rng(1).normal(size=(12, 20))
     assert np.abs(np.corrcoef(few.T) - np.eye(20)).max() > 0.7
