@@ -101,3 +101,14 @@ def test_whole_numbers_that_hardly_can_be_predicted_have_the_way_to_classes_too(
     out = run("fit", "a.csv", "--predict", "stage", "-o", "m.rkhs")[2]
     assert "the model hardly predicts" in out
     assert "  rkhs fit a.csv --predict stage -o m.rkhs --target-kind classes\n" in out
+
+
+def test_the_first_of_two_columns_of_sequences_is_proposed(run: Run) -> None:
+    peptides = ["".join(RNG.choice(list("ACDEFGHIKLMNPQRSTVWY"), 14)) for _ in range(30)]
+    bases = ["".join(RNG.choice(list("ACGT"), 42)) for _ in range(30)]
+    rows = [f"{i % 7},{a},{b},{'uv'[i % 2]}" for i, (a, b) in enumerate(zip(peptides, bases, strict=True))]
+    Path("a.csv").write_text("\n".join(["age,aa,nuc,epitope", *rows]) + "\n")
+    status, said, _ = run("fit", "a.csv", "--predict", "epitope", "-o", "m.rkhs")
+    assert status == 2
+    assert "  rkhs fit a.csv --predict epitope -o m.rkhs --kind sequences --columns aa\n" in said
+    assert "--drop-columns aa,nuc --mixed" in said

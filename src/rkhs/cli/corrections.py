@@ -177,13 +177,13 @@ def _only_smiles(columns: dict[str, Any]) -> str:
 def _of_sequences(
     what: str, columns: dict[str, Any], advice: dict[str, Any], options: dict[str, Any]
 ) -> Mendable | None:
-    """The options that read the only column of sequences, by its letters, or the others; None where no one is."""
+    """The options that read the first column of sequences, by its letters, or the others; None where no one is."""
     found = [name for name, cells in columns.items() if are_sequences([*filter(None, cells)])]
-    if len(found) != 1 or {"columns", "smiles_column"} & options.keys():
+    if not found or {"columns", "smiles_column"} & options.keys():
         return None
     others, does = {"drop_columns": [*columns], "mixed": True}, f"reads the sequences of {quote(found[0])} alone"
     does = f"{does}, the second one the other columns"
-    return Mendable(what, does, advice | others, **advice, kind="sequences", columns=found)
+    return Mendable(what, does, advice | others, **advice, kind="sequences", columns=found[:1])
 
 
 def _names_rows(data: Dataset, name: str, cells: Any) -> bool:
