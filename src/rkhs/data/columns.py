@@ -197,8 +197,8 @@ class Column:
         return 2 <= self.different <= _CLASSES if self.is_text else _are_classes(self.known)
 
 
-# What is said of one column of a kind, of several, and then of both.
-_SAID_OF_KINDS = {
+# Words for one column of a kind, for several, and then for both.
+_WORDS_OF_KINDS = {
     ("identifier", "name"): (
         "looks like identifiers",
         "look like identifiers",
@@ -233,7 +233,7 @@ def column_remarks(
         return []
     columns = [Column(cells, str(name), dated=name in dates) for cells, name in zip(X.T, names, strict=True)]
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
-    remarks = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
+    remarks = [remark for kinds in _WORDS_OF_KINDS for remark in _of_kind(columns, kinds)]
     remarks += _of_empty([column for column in columns if column.is_sparse])
     remarks += [*_classes(columns), *([] if are_counts(X, names) else _stand_ins(columns, rows))]
     return [*remarks, *_constants(columns), *_copies(X, titles)]
@@ -250,7 +250,7 @@ def _of_kind(columns: list[Column], kinds: tuple[str, ...]) -> Iterator[Remark]:
     found = [column for column in columns if column.kind in kinds]
     if not found:
         return
-    of_one, of_several, text = _SAID_OF_KINDS[kinds]
+    of_one, of_several, text = _WORDS_OF_KINDS[kinds]
     titles = tuple(column.title for column in found)
     text = text.format(counted=_how_different(found))
     harmful = () if kinds == ("days",) else titles
