@@ -10,7 +10,7 @@ from tests.cli.commands import Run, table
 def test_expression_and_classes_of_gsea_are_read(run: Run) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12, 8)) + np.arange(8) % 2 * 3.0
-    genes = [f"g{i}\tna\t" + "\t".join(f"{x:.3f}" for x in row) for i, row in enumerate(X)]
+    genes = [f"g{i}\t{7000 + i}\t" + "\t".join(f"{x:.3f}" for x in row) for i, row in enumerate(X)]
     names = "NAME\tDescription\t" + "\t".join(f"s{j}" for j in range(8))
     table("a.gct", ["#1.2", "12\t8", names, *genes])
     table("a.cls", ["8 2 1", "# MUT WT", "0 1 0 1 0 1 0 1"])
