@@ -85,7 +85,13 @@ for model_name, make in MODELS.items():
     gram("Gram matrix of zeros", lambda: np.zeros((N, N)), r"X must hold at least two different items")
     gram("Gram matrix of ones", lambda: np.ones((N, N)), r"X must hold at least two different items")
     fine_gram("Gram matrix of rank one", lambda: np.outer(X[:, 0], X[:, 0]))
-    fine_gram("identity as a Gram matrix", lambda: np.eye(N))
+    fine_gram("identity as a Gram matrix", lambda: np.eye(N), K_NEW / N)
+    # k(x, X) K^-1 k(X, x) <= k(x, x): beside an identity no item of unit length has values whose squares add up to more.
+    refused(
+        f"{model_name}: kernel values that no item has",
+        lambda make=make: make(kernel="precomputed").fit(np.eye(N)).transform(K_NEW),
+        r"X must hold kernel values with the items of the fit; got numbers such as .*, which no item has",
+    )
     fine_gram("Gram matrix asymmetric by rounding", lambda: changed(K[2, 1] * (1 + 1e-15), matrix=K))
     fine_gram("tiny Gram matrix", lambda: K * 1e-100, K_NEW * 1e-100)
     gram(

@@ -5,13 +5,15 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import KFold
 
 from rkhs import FunctionalKernelRegressor, OperatorKernelRegressor, OperatorKernelRegressorCV
 from rkhs._core.errors import EdgeWarning, InputError, OverfitWarning
+from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Linear, Separable, Spectrum
 from rkhs.losses import EpsilonInsensitive, Huber, MaximumMargin, Power, Squared, SquaredEpsilonInsensitive
 from rkhs.solvers import FISTA
@@ -39,6 +41,54 @@ def test_linear_kernel_without_regularisation_is_least_squares():
     centred = X - X.mean(0)
     model = OperatorKernelRegressor(Linear(), reg=1e-7).fit(centred, Y)
     np.testing.assert_allclose(model.predict(centred), LinearRegression().fit(centred, Y).predict(centred), atol=1e-5)
+
+
+def far_rows(n=300, d=4):
+    r = np.random.default_rng(7)
+    X, slopes = 100.0 + r.normal(size=(2 * n, d)), r.normal(size=d)
+    y = 5.0 + X @ slopes
+    return X[:n], y[:n] + 0.1 * r.normal(size=n), X[n:], y[n:] + 0.1 * r.normal(size=n)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"storage": Nystroem(20)}, {"sparse": True}, {"weights": True}, {"kernel": 0.5 * (Linear() + Linear())}],
+    ids=str,
+)
+def test_the_intercept_of_a_linear_kernel_is_not_penalised(options):
+    """Ridge regression of scikit-learn has a free intercept, so it does not matter how far the rows are from zero."""
+    X, y, X_new, _ = far_rows()
+    options = dict(options)
+    weights = np.random.default_rng(0).integers(0, 3, len(y)) if options.pop("weights", False) else None
+    read = csr_array if options.pop("sparse", False) else np.asarray
+    model = OperatorKernelRegressor(options.pop("kernel", Linear()), reg=0.01, **options)
+    model.fit(read(X), y, sample_weight=weights)
+    total = len(y) if weights is None else weights.sum()
+    ridge = Ridge(alpha=0.01 * total).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(model.predict(read(X_new)), ridge.predict(X_new), atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_a_linear_function_far_from_zero_is_found_by_every_loss(loss):
+    X, y, X_new, y_new = far_rows(60)
+    assert OperatorKernelRegressor(Linear(), loss=loss, reg=1e-4).fit(X, y).score(X_new, y_new) > 0.98
+    assert OperatorKernelRegressorCV(Linear(), loss=loss).fit(X, y).score(X_new, y_new) > 0.98
+
+
+def test_a_linear_kernel_with_an_origin_keeps_it():
+    X, y, _, _ = far_rows()
+    model = OperatorKernelRegressor(Linear(offset=np.zeros(4)), reg=1e-4).fit(X, y)
+    ridge = KernelRidge(kernel="linear", alpha=1e-4 * len(y)).fit(X, y - y.mean())
+    np.testing.assert_allclose(model.predict(X), ridge.predict(X) + y.mean(), rtol=1e-5)
+
+
+def test_sets_around_a_free_intercept_hold_what_they_should():
+    X, y, X_new, y_new = far_rows()
+    sets = OperatorKernelRegressor(Linear(), reg=1e-4).fit(X, y).predict_set(X_new, coverage=0.9)
+    assert sets.guarantee == "at least"
+    assert 0.85 <= sets.contains(y_new).mean() <= 0.95
+    near = OperatorKernelRegressor(Linear(), reg=1e-4).fit(X - 100.0, y).predict_set(X_new - 100.0, coverage=0.9)
+    np.testing.assert_allclose(sets.upper - sets.lower, near.upper - near.lower, rtol=1e-6)
 
 
 @pytest.mark.sample(6)

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 _FOLDS = 5
 _SPANS, _RISING = 0.7, 0.3  # decades of a target, and rank correlation of its errors with it, of a logarithm
-_LOWER = 0.5  # of the squared error, from which targets of a kernel without a constant are not centred
 _LITTLE = 0.1  # R^2 of a fit that explains nothing
 _OFTEN, _SKEWED = 0.05, 1.1  # share of rows; mean over median
 _COMMAND = "\n\n  rkhs "  # before one to copy
@@ -110,27 +109,11 @@ def _with_kernel(args: argparse.Namespace, data: Dataset, Y: np.ndarray) -> tupl
 
 
 def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> estimators.OperatorKernelRegressorCV:
-    """The best by held-out error; the squared and the Huber loss are compared by the mean norm of the residuals.
-
-    A kernel that was named, or a Gram matrix, may have no constant: targets are not centred where this halves the
-    error.
-    """
-    from sklearn.base import clone
-
+    """The best by held-out error; the squared and the Huber loss are compared by the mean norm of the residuals."""
     losses = ("squared", "huber") if args.loss == "auto" else (args.loss or "squared",)
     groups = None if args.groups is None else values_of_column(args, args.groups, "--groups", data)
     fitted = [_regressor(args, data, loss).fit(data.items, y, groups=groups) for loss in losses]
-    best = max(fitted, key=lambda model: model.best_score_)
-    if not _may_lack_constant(args, data):
-        return best
-    uncentred = clone(best).set_params(center=False).fit(data.items, y, groups=groups)
-    return uncentred if uncentred.best_score_ > _LOWER * best.best_score_ else best
-
-
-def _may_lack_constant(args: argparse.Namespace, data: Dataset) -> bool:
-    """Whether the kernel is the user's, who did not say whether targets are centred."""
-    named = args.kernel is not None or data.kind == "gram"
-    return named and not any(text.startswith("center=") for text in args.set or ())
+    return max(fitted, key=lambda model: model.best_score_)
 
 
 def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> estimators.OperatorKernelRegressorCV:

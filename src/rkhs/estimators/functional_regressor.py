@@ -284,7 +284,9 @@ class FunctionalKernelRegressor(DualRegressor):
     ) -> Regression:
         input_times = _times("input_times", X, self.input_times)
         output_times = _times("output_times", y, self.output_times)
-        kernel = read_operator_kernel(self._curve_kernel(input_times) if chosen is None else chosen, None)
+        kernel = read_operator_kernel(
+            self._curve_kernel(input_times) if chosen is None else chosen, None, center=self.center
+        )
         training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=drop)
         self._keep_times(grid=input_times, target_grid=output_times)
         Y, weights = training.targets, training.weights

@@ -165,7 +165,7 @@ class InputOutputKernelRegressor(KernelMachine):
         self
         """
         self._check_parameters()
-        kernel, loss = read_operator_kernel(self.kernel, self.operator, X), as_loss(self.loss)
+        kernel, loss = read_operator_kernel(self.kernel, self.operator, X, center=self.center), as_loss(self.loss)
         loss.check_isotropic()
         training = self._training(X, kernel, sample_weight, targets=y, at_least=1, drop=False)
         weights = training.weights

@@ -60,8 +60,9 @@ class OperatorKernelRegressor(DualRegressor):
         ``numbers="ranks"``.
         A whole number t reads each t columns in turn as ``"scaled"`` reads one.
     center : bool, default=True
-        Subtract the mean of the outputs and add it back; the machine of the paper does not. Features are not centred: a
-        kernel without a constant, such as ``Linear()``, then needs ``center=False``, or 1 added to its values.
+        Subtract the mean of the outputs and add it back; the machine of the paper does not. ``Linear()``, alone or in a
+        sum, is then ``Linear(offset="mean")``, so that its intercept is not penalised, as in scikit-learn's ``Ridge``.
+        Features of other kernels and Gram matrices are used as they are.
     solver : str or GapSolver, default="auto"
         ``"auto"`` is the closed form for the squared loss, otherwise ``"admm"`` (one kernel) or ``"fista"`` (sums).
         ``"proximal_gradient"`` is the algorithm of the paper; :mod:`rkhs.solvers` has objects for dual problems, such
@@ -174,7 +175,7 @@ class OperatorKernelRegressor(DualRegressor):
         """
         self._check_parameters()
         self._choose_reg()
-        kernel, options = read_operator_kernel(self.kernel, self.operator, X), self._read_options()
+        kernel, options = read_operator_kernel(self.kernel, self.operator, X, center=self.center), self._read_options()
         features = self.storage if isinstance(self.storage, Storage) else None
         with self._running() as run:
             training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=features is not None)
@@ -200,7 +201,7 @@ class OperatorKernelRegressor(DualRegressor):
         return self
 
     def _resolved(self, X: Any, **data: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
-        kernel, options = read_operator_kernel(self.kernel, self.operator, X), self._read_options()
+        kernel, options = read_operator_kernel(self.kernel, self.operator, X, center=self.center), self._read_options()
         closed = isinstance(options.loss, Squared) and len(kernel.pairs) == 1 and not isinstance(self.storage, Storage)
         reg = f"least error of rows left out, of {len(REGS)}" if self._chooses and closed else options.reg
         found = {"kernel": kernel, "loss": options.loss, "reg": reg, "storage": self.storage}
@@ -208,17 +209,17 @@ class OperatorKernelRegressor(DualRegressor):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        pairs = read_operator_kernel(self.kernel, self.operator).pairs
+        pairs = read_operator_kernel(self.kernel, self.operator, center=self.center).pairs
         terms = "one" if len(pairs) == 1 else "several"
         check_combination("OperatorKernelRegressor", self.get_params(deep=False), terms=terms)
 
     def _unresolved_kernel(self, X: Any) -> OperatorKernel:
-        return read_operator_kernel(self.kernel, self.operator, X)
+        return read_operator_kernel(self.kernel, self.operator, X, center=self.center)
 
     def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
         if isinstance(self.storage, Storage):
             raise InputError(f"path needs storage='dense'; got {self.storage!r}. Fit one setting after the other")
-        kernel = read_operator_kernel(self.kernel, self.operator, X)
+        kernel = read_operator_kernel(self.kernel, self.operator, X, center=self.center)
         training, one_output = self._with_targets(X, y, kernel, sample_weight)
         if bool(training.targets.isnan().any()):
             raise InputError("y must have no gaps (NaN) for a path; fit one setting, or use OperatorKernelRegressorCV")

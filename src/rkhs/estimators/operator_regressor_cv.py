@@ -202,7 +202,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         loss = as_loss(self.loss)
         self.criterion_ = self._read_criterion(loss)
         regs = check_numbers(_REGS if self.regs is None else self.regs, "regs", above=0.0)
-        kernels = [read_operator_kernel(kernel, None, X) for kernel in self._kernels()[1]]
+        kernels = [read_operator_kernel(kernel, None, X, center=self.center) for kernel in self._kernels()[1]]
         training, _ = self._with_targets(X, y, kernels[0], sample_weight, at_least=2)
         n = len(training)
         weights = torch.ones(n, **self._options) if training.weights is None else training.weights * n
@@ -342,11 +342,11 @@ class OperatorKernelRegressorCV(VectorRegressor):
         return model
 
     def _unresolved_kernel(self, X: Any) -> OperatorKernel:
-        return read_operator_kernel(self._chosen_kernel, None, X)
+        return read_operator_kernel(self._chosen_kernel, None, X, center=self.center)
 
     def _kernels(self) -> tuple[list[Any], list[OperatorKernel]]:
         """The bandwidths, and one kernel for each."""
-        base = read_operator_kernel(self.kernel, self.operator)
+        base = read_operator_kernel(self.kernel, self.operator, center=self.center)
         parameters = base.pairs[0].kernel.get_params(deep=False) if len(base.pairs) == 1 else {}
         automatic = isinstance(self.gammas, str) and self.gammas == "auto"
         if self.gammas is None or (automatic and parameters.get("gamma") != "median"):

@@ -14,7 +14,8 @@ from rkhs._core.checks import check_count, check_number, check_operator
 from rkhs._core.errors import InputError, quote
 from rkhs._core.ownership import private_copy
 from rkhs.estimators.given_matrices import adapted_to
-from rkhs.kernels import OperatorKernel, OperatorSum, Separable, as_kernel
+from rkhs.kernels import Kernel, Linear, OperatorKernel, OperatorSum, Scaled, Separable, Sum, as_kernel
+from rkhs.kernels.base import Mapped
 from rkhs.losses import Loss
 from rkhs.outputs import Euclidean, OutputSpace
 from rkhs.problems.certificates import covariance_operator, restricted_operator
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
     from rkhs.estimators.options.arguments import OperatorKernelLike
 
 
-def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None, X: Any = None) -> OperatorKernel:
-    """The operator-valued kernel of the arguments ``kernel`` and ``operator``."""
+def read_operator_kernel(
+    kernel: OperatorKernelLike, operator: ArrayLike | None, X: Any = None, *, center: bool
+) -> OperatorKernel:
+    """The operator-valued kernel of the arguments; linear parts are around the mean row where targets are centred."""
     if isinstance(kernel, (list, tuple)):
         kernel = _sum_of_pairs(kernel)
     if isinstance(kernel, OperatorKernel):
@@ -39,6 +42,8 @@ def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None,
         read = private_copy(kernel)
     else:
         read = Separable(as_kernel(kernel), private_copy(operator))
+    if center:
+        read = _around_mean(read)
     for term in read.pairs:
         if isinstance(term.operator, str) and term.operator != "covariance":
             raise InputError(
@@ -46,6 +51,29 @@ def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None,
                 f"got {term.operator!r}"
             )
     return adapted_to(X, read)
+
+
+def _around_mean(kernel: OperatorKernel) -> OperatorKernel:
+    """The kernel with :func:`around_mean` of each of its scalar kernels."""
+    terms = [Separable(around_mean(term.kernel), term.operator) for term in kernel.pairs]
+    if isinstance(kernel, Separable):
+        return terms[0]
+    return OperatorSum(tuple(terms))
+
+
+def around_mean(kernel: Kernel) -> Kernel:
+    """The kernel with linear parts ``(x - m)^T (x' - m)``, where m is the mean row.
+
+    A linear function of rows has no constant. The squared loss with a free intercept b, ``sum_i w_i (y_i - b - v^T
+    x_i)^2 + reg ||v||^2``, has its minimum over b at ``b = mean y - v^T m``: what is left is the problem of centred
+    targets and centred rows. So the intercept is not penalised. Only kernels are changed whose functions are sums with
+    a linear one.
+    """
+    if type(kernel) is Linear and kernel.offset is None:
+        return Linear(kernel.scale, offset="mean")
+    if isinstance(kernel, (Sum, Scaled, Mapped)):
+        return kernel.with_parts([around_mean(part) for part in kernel.parts])
+    return kernel
 
 
 def _sum_of_pairs(pairs: Sequence[Any]) -> OperatorSum:
