@@ -1,4 +1,4 @@
-"""The goals R1 to R20: what each guarantees, which script measures it, and how its output is read.
+"""The goals: what each guarantees, which script measures it, and how its output is read.
 
 No figure stands here: all are parsed from what the scripts print.
 """
@@ -283,6 +283,17 @@ SCRIPTS = (
         ),
         module("mutations", "--jobs", "1", "--every", "6"),
         module("mutations", "--jobs", "1"),
+    ),
+    Script(
+        (
+            Targets(
+                "R21",
+                "two fits that must agree (permuted, weighted, rescaled, by a Gram matrix, ...), >= 200: 0 differ",
+                line(r"metamorphic: (?P<text>\d+ pairs of fits of \d+ subjects, (?P<wrong>\d+) differ)", "wrong"),
+            ),
+        ),
+        module("metamorphic"),
+        module("metamorphic", "--draws", "2000"),
     ),
     Script(
         (
