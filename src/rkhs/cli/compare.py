@@ -11,15 +11,15 @@ import numpy as np
 
 from rkhs import estimators, evaluation, kernels
 from rkhs._core.errors import InputError, quote
-from rkhs.cli.columns import column_notes, warn_of_series
-from rkhs.cli.inputs import changed, read_for_model, read_input, refuse_lone_labels, user_errors
+from rkhs.cli.columns import column_notes
+from rkhs.cli.inputs import changed, read_for_model, user_errors
 from rkhs.cli.kinds import default_kernel, diag_options
-from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, as_command, flags_in, refuse_flags
+from rkhs.cli.options import GRAM, INPUT, JSON, LABELS, MODEL, TARGETS, flags_in, refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, check_diagonal, of_class, read_model_file
 from rkhs.cli.robust import outlier_sentence
 from rkhs.cli.rows import write_number_parts
 from rkhs.cli.summaries import print_result, table_lines
-from rkhs.cli.targets import read_targets, read_with_values, values_of_column, with_groups
+from rkhs.cli.targets import as_classes, groups_of, read_rows, target_columns
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   rkhs compare table.csv --predict class
-  rkhs compare customers.csv --mixed --drop-columns customer_id --predict churn
+  rkhs compare customers.csv --drop-columns customer_id --predict churn
   rkhs compare molecules.csv --smiles smiles --predict solubility --n-components 5
   rkhs compare GunPoint.tsv --kind series --targets labels.csv
   rkhs compare gram.npy --gram --targets labels.csv
@@ -52,18 +52,15 @@ how well models rebuild the rows (--model):
 --errors FILE  write the errors, one column for each model (.csv, .xlsx, .parquet or .npy)"""
 OPTIONS = f"""
 INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
---predict COLUMN  column of the file that holds what to predict
---targets FILE  file with one class or number per row, or the table that has --predict
+--predict COLUMN  column of the file that holds what to predict{TARGETS}
 --model MODEL  in place of a target: report the error of a saved model on the rows; may be given several times
---kernel EXPRESSION  kernel of kernel PCA and the autoencoder (default: the default of each)
---gram  the input is a Gram matrix of the items{MIXED}{LABELS}{DROP}
+--kernel EXPRESSION  kernel of kernel PCA and the autoencoder (default: the default of each){GRAM}{LABELS}
 --n-components N [10]  number of components of a code (default %(default)s)
 --splits N [5]  number of random splits, each with a quarter of the rows held out (default %(default)s)
---groups COLUMN  column of labels of rows, such as persons: rows with one label stay on one side of a split
 --few-labels N  learners see the targets of N rows of a split only; codes are learned from all of them in any case
 --at-most N [2000]  largest number of rows used, drawn at random (default %(default)s)
 --seed N [0]  seed of the splits and of all random numbers (default %(default)s){JSON}{_OF_MODELS}{MODEL}{INPUT}"""
-_OF_TARGETS = ("predict", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel", "groups", "labels")
+_OF_TARGETS = ("predict", "targets", "classes", "gram", "drop_columns", "few_labels", "kernel", "groups", "labels")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -73,21 +70,21 @@ def run(args: argparse.Namespace) -> None:
         _compare_models(args)
         return
     if args.predict is None and args.targets is None:
-        refuse_lone_labels(args, "--predict")
         raise InputError(
             "rkhs compare predicts a column from the others: name it with --predict COLUMN, or a file of values with "
             "--targets FILE; to measure how well models rebuild the rows, name them with --model MODEL"
         )
     refuse_flags(args, flags_in(_OF_MODELS + MODEL), "is for --model, not for a target; leave it out")
     Outputs(("INPUT", args.input), ("--targets", args.targets), ("--labels", args.labels))
-    args = with_groups(args)
-    data, y = _read(args)
-    groups = None if args.groups is None else values_of_column(args, args.groups, "--groups", data)
+    rows = read_rows(args, predict=_target(args), groups=args.groups)
+    data, groups = rows.data, groups_of(rows)
+    y = rows.columns["--predict"][0]
+    if args.classes:
+        y = as_classes(y)
     from rkhs.cli.expressions import parse_kernel  # a wrong file is refused before this
 
     kernel = "auto" if args.kernel is None else parse_kernel(args.kernel)
     X, kind = _as_matrix(data, kernel)
-    warn_of_series(args, data)
     notes = column_notes(data)
     remarks = []
     if len(X) > args.at_most:
@@ -150,20 +147,12 @@ def _scores(found: evaluation.CodeComparison, n_splits: int) -> list[str]:
     return [*lines, found.verdict]
 
 
-def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
-    """The items and what is to be predicted, in the same order."""
-    if args.targets is not None:
-        data = read_input(args, args.input)
-        with user_errors():
-            y = read_targets(args, data)
-        if len(y) != len(data.X):
-            raise InputError(
-                f"{args.targets}: --targets must have one row for each row of the input, {len(data.X)}; got {len(y)}"
-            )
-        return data, y
-    if args.gram and args.labels is None:
-        raise InputError("--gram has no column to predict: name a file with --labels, by names of rows, or --targets")
-    return read_with_values(args, args.predict, "--predict")
+def _target(args: argparse.Namespace) -> list[str | int]:
+    """The one column to predict."""
+    names = target_columns(args)
+    if len(names) != 1:
+        raise InputError(f"rkhs compare predicts one column; got {len(names)}; name one with --predict")
+    return names
 
 
 def _as_matrix(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:
@@ -200,11 +189,9 @@ def _with_codes(args: argparse.Namespace, path: str) -> ModelFile:
     file = read_model_file(changed(args, model=path, sha256=args.sha256 if first else None))
     classes = file.notes.get("predict", {}).get("columns") if hasattr(file.estimator, "transform") else None
     if classes is not None or not hasattr(file.estimator, "transform"):
-        command = as_command(["predict", path, args.input, "-o", "predicted.csv"])
-        got = of_class(file.estimator) if classes is None else f"a model of the class {quote(classes[0])}"
         raise InputError(
-            f"{path}: rkhs compare --model measures how well a model rebuilds rows; got {got}, which predicts; this "
-            f"command writes its predictions of the rows{', and their accuracy' * bool(classes)}:{command}"
+            f"{path}: rkhs compare --model measures how well a model rebuilds rows; got {of_class(file.estimator)} "
+            "that predicts; use rkhs predict"
         )
     return file
 

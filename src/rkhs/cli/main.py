@@ -16,11 +16,10 @@ from typing import Any
 
 from rkhs import __version__
 from rkhs._core.errors import RkhsError
-from rkhs.cli.gsea import as_gct
-from rkhs.cli.options import TRACEBACK, declare, flags_in, last_command, noted
+from rkhs.cli.options import TRACEBACK, declare, flags_in
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
-from rkhs.cli.wording import message_lines, with_command
+from rkhs.cli.wording import message_line
 
 # Command, the name of its module with OPTIONS, perhaps EXAMPLES, and run(args), and its line of help.
 _COMMANDS = {
@@ -36,7 +35,6 @@ _COMMANDS = {
     "report": "write one HTML page about a file and its model: the map, errors, what to know",
     "export": "write the encoder or decoder of a model as an ONNX file",
     "info": "say what a model file holds",
-    "versions": "print the versions of rkhs, Python and everything rkhs can use",
 }
 _AS_WRITTEN = argparse.RawDescriptionHelpFormatter  # examples keep their lines
 _USER_ERROR, _OWN_ERROR, _INTERRUPTED = 2, 1, 130
@@ -83,16 +81,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         ended_by_signals(),
         warnings.catch_warnings(action="default", category=UserWarning),
     ):
-        args = argparse.Namespace(words=words, started=started, advice=[], notes=[])
+        args = argparse.Namespace(words=words, started=started, notes=[])
         warnings.showwarning = _once(args)
         try:
             _parser(*filter(None, [chosen])).parse_args(words, args)
-            if getattr(args, "window", None) == 1:
-                args.window, args.rows = None, True
-            as_gct(args)
             importlib.import_module(f"rkhs.cli.{args.command}").run(args)
-            if args.advice:
-                _print_line(last_command(args))
             return _status(out)
         except KeyboardInterrupt as interrupt:
             _print_line(f"{str(interrupt) or 'interrupted'}; nothing was left half written")
@@ -117,7 +110,7 @@ def _failed(error: Exception, args: argparse.Namespace) -> int:
 
         traceback.print_exc()
     if isinstance(error, (OSError, RkhsError)):
-        _print_line(f"error: {with_command(error, args)}")
+        _print_line(f"error: {error}")
         return _USER_ERROR
     if isinstance(error, MemoryError):
         _print_line(
@@ -129,7 +122,7 @@ def _failed(error: Exception, args: argparse.Namespace) -> int:
 
 
 def _print_line(text: str) -> None:
-    sys.stderr.write(f"rkhs: {message_lines(text)}\n")
+    sys.stderr.write(f"rkhs: {message_line(text)}\n")
 
 
 def _once(args: argparse.Namespace) -> Callable[..., None]:
@@ -138,6 +131,6 @@ def _once(args: argparse.Namespace) -> Callable[..., None]:
     def show(message: Warning, *_: Any, **__: Any) -> None:
         if str(message) not in args.notes:
             args.notes.append(str(message))
-            _print_line(f"{getattr(message, 'kind', 'warning')}: {noted(message, args)}")
+            _print_line(f"warning: {message}")
 
     return show

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from io import TextIOWrapper
@@ -13,9 +12,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, nearest, quote
 from rkhs._core.files import as_path, check_readable, text_encoding
-from rkhs.data.encodings import other_encoding
-from rkhs.data.formats import check_form, is_table as is_table, open_bytes
-from rkhs.data.text import number_in
+from rkhs.data.formats import check_form, open_bytes
 
 LEFT_OUT = "left out on demand"  # the reason of a skipped row that could be read
 NOTHING_KNOWN = "no known cell"
@@ -43,11 +40,11 @@ class SkippedRow:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from rkhs.data import read_table
+    >>> from rkhs.data import read_items
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "molecules.smi"
     ...     _ = file.write_text("CCO ethanol\nC(C broken\n")
-    ...     data = read_table(file, on_error="skip")
+    ...     data = read_items(file, on_error="skip")
     >>> data.skipped[0].row, data.skipped[0].text
     (2, 'C(C')
     """
@@ -119,26 +116,16 @@ class Dataset:
     classes : ndarray of shape (n,) or None, default=None
         Class of each item of kinds "graphs" and "series" as text, if the file has them; numbers, NaN for gaps, of a
         ``.ts`` file with ``@targetlabel true``.
-    filled : int, default=0
-        Empty cells of curves that straight lines between their neighbours filled.
-    guessed : tuple of str, default=()
-        What was guessed of the layout of a text file, and the rows that were left out of it.
     dates : tuple of str, default=()
         Columns of kind "table" that hold dates, as days since the first of January 1970.
     as_smiles : bool, default=False
         Whether `items` of kind "molecules" are SMILES, which kernels on objects read, in place of fingerprints.
     start : int, default=0
         Rows of the file before the first one, where it is read in parts.
-    blank : tuple of int, default=()
-        Places, from 0, of the rows without a known cell in a text table that is read whole; no number counts them.
     column_title : str or None, default=None
         Column with the `column_names`, where rows of the file are columns of `X`; empty if it has none.
     aliases : tuple of tuple of str, default=()
         Other names of the rows, empty where one has none: parts of names in FASTA files, other numbers of spectra.
-    places : tuple of int, default=()
-        Positions in the file, from 0, of the columns of `X` where these have no names and some of the file are left
-        out.
-
     distance_scale : float or None, default=None
         Of kind "gram", if ``X`` was made of distances d: ``exp(-d / distance_scale)``.
 
@@ -146,14 +133,13 @@ class Dataset:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from rkhs.data import read_table
+    >>> from rkhs.data import read_items
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "heights.csv"
-    ...     _ = file.write_text("name,height,weight\nAnn,1.7,60\nBob,1.8,80\n")
-    ...     data = read_table(file, index_column="name")
-    >>> data.X, data.row_names, data.column_names
-    (array([[ 1.7, 60. ],
-           [ 1.8, 80. ]]), ('Ann', 'Bob'), ('height', 'weight'))
+    ...     file = Path(folder) / "genes.fasta"
+    ...     _ = file.write_text(">first\nACGT\n>second\nACCT\n")
+    ...     data = read_items(file)
+    >>> data.X, data.row_names
+    (array(['ACGT', 'ACCT'], dtype=object), ('first', 'second'))
     """
 
     X: np.ndarray
@@ -166,15 +152,11 @@ class Dataset:
     times: np.ndarray | None = None
     row_title: str | None = None
     classes: np.ndarray | None = None
-    filled: int = 0
-    guessed: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     as_smiles: bool = False
     start: int = 0
-    blank: tuple[int, ...] = ()
     column_title: str | None = None
     aliases: tuple[tuple[str, ...], ...] = ()
-    places: tuple[int, ...] = ()
     distance_scale: float | None = None
 
     @property
@@ -203,9 +185,14 @@ class Dataset:
         return [row for row in range(first, first + self.n_samples + len(out)) if row not in out]
 
 
+def short_names(names: Sequence[str], longest: int = 24) -> tuple[str, ...]:
+    """Names for a picture, long ones by their beginning."""
+    return tuple(name if len(name) <= longest else f"{name[: longest - 3]}..." for name in names)
+
+
 def titles_of(data: Dataset) -> Sequence[str]:
-    """Names of the columns of rows, or their positions in the file."""
-    return data.column_names or [f"column {j}" for j in data.places or range(data.X.shape[1])]
+    """Names of the columns of rows, or their positions."""
+    return data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
 
 
 def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
@@ -255,11 +242,9 @@ def read_text(file: Path, asked: str | None = None) -> str:
         with open_bytes(file) as handle, TextIOWrapper(handle, encoding=text_encoding(encoding)) as lines:
             text = lines.read()
     except (OSError, UnicodeError) as error:
-        if asked and isinstance(error, UnicodeError):
-            raise other_encoding(file, encoding, error) from error
         raise InputError(
-            f"{file}: expected text in {encoding}; it cannot be read ({error}); check that this is a text file of that "
-            "encoding"
+            f"{file}: expected text in {encoding}; it cannot be read ({error}); pass the encoding of the file, such as "
+            "--read encoding=cp1252, or check that this is a text file"
         ) from error
     if "\0" in text:
         raise InputError(
@@ -290,16 +275,10 @@ class UnknownColumn(InputError):
     """A file has no column of a name."""
 
 
-class Typed(int):
-    """A position that was typed, which is a name where a column is called so."""
-
-    def _among(self, names: Sequence[str] | None) -> str | int:
-        return next((name for name in names or () if number_in(name) == self), int(self))
-
-
 def locate(wanted: object, names: Sequence[str] | None, width: int, argument: str) -> int:
     """Position of the column that a name or an integer asks for."""
-    wanted = wanted._among(names) if isinstance(wanted, Typed) else wanted
+    if isinstance(wanted, int) and names is not None and str(wanted) in names:  # a number that was typed may be a name
+        return names.index(str(wanted))
     if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
         if 0 <= wanted < width:
             return int(wanted)
@@ -331,9 +310,6 @@ def _meant(wanted: str, names: Sequence[str]) -> str:
     """The columns with a name like the wanted one, else all columns."""
     if alike := names_like(wanted, names):
         return f"did you mean {' or '.join(map(quote, alike))}?"
-    if all(number_in(name) is not None for name in names):
-        places = "0, its only column" if len(names) == 1 else f"0 to {len(names) - 1}"
-        return f"the first row holds numbers, so no names: give the position of the column, {places}"
     return f"the columns are {listed(list(map(quote, names)), 10)}"
 
 
@@ -415,12 +391,6 @@ def check_size(values: np.ndarray, source: str) -> None:
         )
 
 
-def name_in_r(name: str) -> str:
-    """A name of a row as R writes it where it names a column of a data frame."""
-    plain = re.sub(r"[^\w.]", ".", name)
-    return plain if re.match(r"[^\W\d_]|\.(?!\d)", plain) else f"X{plain}"
-
-
 def as_gram(data: Dataset, gram: Any) -> Dataset:
     """The data as they are, or as a Gram matrix: a square one gives its rows the names of its columns, or back."""
     if gram is not True:
@@ -434,7 +404,7 @@ def as_gram(data: Dataset, gram: Any) -> Dataset:
         raise InputError(f"{data.source}: a Gram matrix must be square; got shape {data.X.shape}; {advice}")
     rows, columns = data.row_names, data.column_names
     for place, (row, column) in enumerate(zip(rows or (), columns or (), strict=False), 1):
-        if column not in (row, name_in_r(row)):
+        if column != row:
             raise InputError(
                 f"{data.source}: rows and columns of a Gram matrix must have the same names in the same order; got row "
                 f"{quote(row)} against column {quote(column)} at position {place}; reorder one of them"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, optional
+from rkhs._core.errors import InputError, optional, warn
 from rkhs._core.files import UNREADABLE
 from rkhs._core.memory import available_bytes
 from rkhs.data.arrays import load_arrays
@@ -53,8 +53,9 @@ def _one_by_one(files: list[Path], source: str) -> Dataset:
     named = [pair for file in files for pair in _graphs_of(file, unused)]
     graphs = [graph for _, graph in named]
     _drop_names([graph for graph in graphs if files[0].suffix.lower() == ".gml" and hasattr(graph, "nodes")])
-    guessed, names = _label_nodes(graphs, unused), tuple(name for name, _ in named)
-    return Dataset(np.fromiter(graphs, object), "graphs", names, None, source, guessed=guessed)
+    for note in _label_nodes(graphs, unused):
+        warn(f"{source}: {note}")
+    return Dataset(np.fromiter(graphs, object), "graphs", tuple(name for name, _ in named), None, source)
 
 
 def _numbers(file: Path, columns: int) -> np.ndarray:

@@ -20,7 +20,6 @@ from rkhs.reports.findings import diagnosis, rebuild
 from rkhs.reports.items import read_items
 from rkhs.reports.neighbours import draw_map, find_neighbours
 from rkhs.reports.page import Content, page, summary
-from rkhs.reports.pairs import strongest_pairs
 from rkhs.reports.target import predict_target
 
 
@@ -168,7 +167,7 @@ def make_report(
     kept = np.linspace(0, n - 1, min(n, check_count(at_most, "at_most", at_least=2))).round().astype(int)
     asked = None if target is None else (target_name, _target(target, n))
     coloured = None if asked is None else (target_name, asked[1][kept])
-    columns = "scaled" if str(asked_for := getattr(model, "columns", "raw")).isdecimal() else asked_for
+    columns = getattr(model, "columns", "raw")
     items = everything if len(kept) == n else everything.rows(kept)
     progress_line = progress or (lambda _: None)
     progress_line(f"codes of {len(items)} items")
@@ -185,7 +184,6 @@ def make_report(
         audit=tuple(audit(everything, scaled=columns == "scaled")) if whole else (),
         columns=column_rows(everything, columns, asked),
         first=first_rows(everything, asked),
-        pairs=strongest_pairs(everything, asked) if whole else ("", []),
         codes=codes,
         neighbours=neighbours,
         layout=draw_map(model, codes, K),

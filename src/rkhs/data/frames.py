@@ -1,0 +1,349 @@
+"""Tables as pandas reads them: a file becomes a frame, and a frame items.
+
+A column is what pandas says. Two checks refuse what pandas reads in silence and nobody wants: a column that is mostly
+numbers, or whose texts begin like numbers, and a row that is shorter than the header.
+"""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.dates import Day, day_numbers
+from rkhs._core.errors import InputError, nearest, optional, quote
+from rkhs.data.dataset import Dataset, check_finite, column_label, listed, locate, locate_all
+from rkhs.data.formats import SDF, SPECTRA, extension_of, open_bytes
+from rkhs.data.text import unescape_formula
+
+_READERS = {".parquet": "read_parquet", ".feather": "read_feather", ".xlsx": "read_excel"}
+_OURS = {"filepath_or_buffer", "io", "path", "chunksize", "iterator", "dtype_backend"}
+_LIKE_A_NUMBER = re.compile(r"\W{0,3}\d")  # how numbers with a unit or a currency begin
+_MOST_CLASSES = 20  # different texts that begin like numbers and may be classes, such as 1st and 2nd
+_HEAD = 2**16  # bytes that show the character between cells
+
+Frame = Any
+"""A pandas.DataFrame."""
+
+
+def read_frame(path: Path, read: Mapping[str, Any]) -> Frame:
+    """All columns of a table; of molecules and spectra their tags. ``read``: options of pandas by their names."""
+    frame = _checked(_read(path, dict(read)), path)
+    _refuse_short_rows(path, frame, read)
+    return frame
+
+
+def frame_blocks(path: Path, read: Mapping[str, Any], rows: int) -> Iterator[Frame]:
+    """The frame of a text table or a parquet file, some rows at a time; any other in one piece."""
+    end = extension_of(path)
+    if end == ".parquet":
+        yield from _parquet_blocks(path, rows)
+    elif end in _READERS or end in (*SDF, *SPECTRA):
+        yield read_frame(path, read)
+    else:
+        yield from _text_blocks(path, dict(read), rows)
+
+
+def _text_blocks(path: Path, read: dict[str, Any], rows: int) -> Iterator[Frame]:
+    first = _checked(_read(path, read | {"nrows": rows}), path)
+    named = first.index.name is not None or first.index.dtype.kind not in "iu"
+    header = {"header": None} if names_of(first) is None else {}
+    for block in _read(path, header | read | {"chunksize": rows}):
+        frame = _index_of_first(block) if named else block
+        _refuse_short_rows(path, frame, read)
+        yield frame
+
+
+def _parquet_blocks(path: Path, rows: int) -> Iterator[Frame]:
+    parquet = optional("pyarrow.parquet")
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(rows):
+                yield _checked(batch.to_pandas(), path)
+    except InputError:
+        raise
+    except Exception as error:  # of pyarrow
+        raise InputError(f"{path}: expected a complete parquet file; pyarrow cannot read it ({error})") from error
+
+
+def _read(path: Path, read: dict[str, Any]) -> Frame:
+    """What pandas makes of a file, or an iterator of frames with ``chunksize``."""
+    import pandas
+
+    end = extension_of(path)
+    if end in SDF:
+        from rkhs.data.molecule_files import read_sdf
+
+        return read_sdf(path)
+    if end in SPECTRA:
+        from rkhs.data.spectra_files import read_tags
+
+        return read_tags(path, read.get("encoding", "utf-8"))
+    reader = getattr(pandas, _READERS.get(end, "read_csv"))
+    _check_options(reader, read, path)
+    if end in _READERS:
+        optional("openpyxl" if end == ".xlsx" else "pyarrow")
+    else:
+        read = _of_text(path, read)
+    try:
+        frame = reader(path, **read)
+        unnamed = end == ".xlsx" and "header" not in read and all(map(_is_number, frame.columns))
+        return reader(path, header=None, **read) if unnamed else frame
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: expected text in {read.get('encoding', 'utf-8')}; got other bytes ({error}); pass the encoding "
+            "of the file, such as --read encoding=cp1252"
+        ) from error
+    except pandas.errors.EmptyDataError as error:
+        raise InputError(
+            f"{path}: expected a table; got an empty file; check that it was written to the end"
+        ) from error
+    except (MemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:  # pandas, and the parsers that it calls, raise anything
+        raise InputError(
+            f"{path}: pandas.{reader.__name__} cannot read it ({str(error).strip()}); pass its options with --read "
+            "OPTION=VALUE, or write a plain table (the page 'Read any file' has a line for each mess)"
+        ) from error
+
+
+def _of_text(path: Path, read: dict[str, Any]) -> dict[str, Any]:
+    """Options that read a text table: the character between cells, and whether its first row holds names."""
+    encoding = read.get("encoding", "utf-8")
+    sep = read.get("sep") or read.get("delimiter") or _delimiter(path, encoding)
+    found = ({} if "delimiter" in read else {"sep": sep}) | read
+    if read.get("engine", "c") == "c":
+        found.setdefault("low_memory", False)
+    if {"header", "names", "skiprows", "comment"} & read.keys():
+        return found
+    names = _first_cells(path, sep, encoding)
+    if names and all(map(_is_number, names)):  # as NumPy writes a table
+        return found | {"header": None}
+    repeated = [name for name in dict.fromkeys(names) if name and names.count(name) > 1]
+    if repeated:
+        raise InputError(
+            f"{path}: names of columns must differ; got {listed(list(map(quote, repeated)))} more than once; rename "
+            "them, or pass --read header=None if the first row is data"
+        )
+    return found
+
+
+def _first_cells(path: Path, sep: str, encoding: str) -> list[str]:
+    """Cells of the first line of a text table that is not blank."""
+    with open_bytes(path) as handle:
+        lines = (line.decode(encoding, "replace").lstrip("\ufeff") for line in handle)
+        lines = (line for line in lines if line.strip())
+        if len(sep) == 1:
+            return [cell.strip() for cell in next(csv.reader(lines, delimiter=sep), [])]
+        return re.split(sep, next(lines, "").strip())
+
+
+def _is_number(name: object) -> bool:
+    """Whether a cell of a header is a number."""
+    try:
+        float(str(name))
+    except ValueError:
+        return False
+    return True
+
+
+def _check_options(reader: Any, read: Mapping[str, Any], path: Path) -> None:
+    """Refuse options that the reader of pandas for this file does not have."""
+    known = set(inspect.signature(reader).parameters) - _OURS
+    for name in read.keys() - {"nrows", "chunksize"} - known:
+        near = nearest(name, known)
+        meant = f"; did you mean {near}?" if near else ""
+        raise InputError(f"{path}: pandas.{reader.__name__} has no option {quote(name)} that may be given{meant}")
+
+
+def _delimiter(path: Path, encoding: str) -> str:
+    """A tab of .tsv, a comma where the first line has one, else what ``csv.Sniffer`` finds."""
+    if extension_of(path) == ".tsv":
+        return "\t"
+    with open_bytes(path) as handle:
+        head = handle.read(_HEAD).decode(encoding, "replace")
+    if "," in head.partition("\n")[0]:
+        return ","
+    try:
+        found = csv.Sniffer().sniff(head, ";\t| ").delimiter
+    except csv.Error:
+        return ","
+    return r"\s+" if found == " " else found
+
+
+def _checked(frame: Frame, path: Path) -> Frame:
+    """The frame, its rows named by a first column without a title; an empty table and repeated names are errors."""
+    if 0 in frame.shape:
+        raise InputError(
+            f"{path}: expected at least one row and one column below the header; got {frame.shape[0]} rows and "
+            f"{frame.shape[1]} columns; check the file"
+        )
+    if frame.columns.nlevels > 1:
+        raise InputError(
+            f"{path}: expected one row of names; got {frame.columns.nlevels}; name one with --read header=0"
+        )
+    repeated = [quote(str(name)) for name in frame.columns[frame.columns.duplicated()]]
+    if repeated:
+        raise InputError(f"{path}: names of columns must differ; got {listed(repeated)} more than once; rename them")
+    return _index_of_first(frame) if str(frame.columns[0]).startswith("Unnamed: 0") else frame
+
+
+def _index_of_first(frame: Frame) -> Frame:
+    """The frame with its rows named by its first column."""
+    return frame.set_index(frame.columns[0]).rename_axis(None) if frame.shape[1] > 1 else frame
+
+
+def _refuse_short_rows(path: Path, frame: Frame, read: Mapping[str, Any]) -> None:
+    """Refuse a row with fewer cells than the header, which pandas fills with gaps in silence."""
+    end = extension_of(path)
+    special = {"names", "usecols", "skiprows", "header", "comment", "engine", "quotechar", "skipfooter"} & set(read)
+    if end in _READERS or end in (*SDF, *SPECTRA) or special or not frame.iloc[:, -1].isna().any():
+        return
+    sep = read.get("sep") or read.get("delimiter") or _delimiter(path, read.get("encoding", "utf-8"))
+    if len(sep) != 1:
+        return
+    with open_bytes(path) as handle:
+        lines = (line.decode(read.get("encoding", "utf-8"), "replace") for line in handle)
+        rows = csv.reader(lines, delimiter=sep)
+        width = len(next(rows))
+        for row in rows:
+            if row and len(row) < width:
+                raise InputError(
+                    f"{path}: expected {width} cells in each row, as in the first; got {len(row)} in line "
+                    f"{rows.line_num}; correct the row"
+                )
+
+
+def names_of(frame: Frame) -> tuple[str, ...] | None:
+    """Names of the columns; None of a table without."""
+    return None if frame.columns.dtype.kind in "iu" else tuple(map(str, frame.columns))
+
+
+def row_names(frame: Frame) -> tuple[str, ...] | None:
+    """Names of the rows; None where they are counted."""
+    if frame.index.dtype.kind in "iu" and frame.index.name is None:
+        return None
+    return tuple(unescape_formula(str(name)) for name in frame.index)
+
+
+def with_index(frame: Frame, column: str | int | None) -> Frame:
+    """The frame with its rows named by one of its columns."""
+    if column is None:
+        return frame
+    return frame.set_index(frame.columns[locate(column, names_of(frame), frame.shape[1], "index_column")])
+
+
+def selected(frame: Frame, columns: Sequence[str | int] | None, dropped: Sequence[str | int] | None) -> Frame:
+    """Some of the columns in the order wanted, or all but some."""
+    names = names_of(frame)
+    kept = locate_all(columns, names, frame.shape[1])
+    if kept is not None:
+        return frame.iloc[:, kept]
+    out = locate_all(dropped, names, frame.shape[1], "drop_columns") or []
+    return frame.iloc[:, [j for j in range(frame.shape[1]) if j not in out]]
+
+
+def to_dataset(frame: Frame, source: str, *, kinds: Sequence[str] | None = None) -> Dataset:
+    """Rows of numbers, or where there are texts or gaps rows of any cells, None for a gap.
+
+    ``kinds`` are those of the columns of a table that a model was fitted to: "number", "text" or "date".
+    """
+    names, found = names_of(frame), []
+    for j in range(frame.shape[1]):
+        kind = None if kinds is None else kinds[j]
+        found.append(column_cells(frame.iloc[:, j], f"{source}: {column_label(names, j)}", kind))
+    title = None if frame.index.name is None else str(frame.index.name)
+    dates = tuple(str(frame.columns[j]) for j, cells in enumerate(found) if cells.dtype == object and _is_dated(cells))
+    if kinds is None and all(cells.dtype != object and not np.isnan(cells).any() for cells in found):
+        X = np.column_stack(found)
+        check_finite(X, source)
+        return Dataset(X, "vectors", row_names(frame), names, source, row_title=title)
+    X = np.column_stack([_with_none(cells, source, column_label(names, j)) for j, cells in enumerate(found)])
+    return Dataset(X, "table", row_names(frame), names, source, row_title=title, dates=dates)
+
+
+def _is_dated(cells: np.ndarray) -> bool:
+    return any(isinstance(cell, Day) for cell in cells.tolist())
+
+
+def _with_none(cells: np.ndarray, source: str, label: str) -> np.ndarray:
+    """Cells of one column as objects, None in place of NaN."""
+    if cells.dtype == object:
+        return cells
+    if np.isinf(cells).any():
+        row = int(np.flatnonzero(np.isinf(cells))[0]) + 1
+        raise InputError(f"{source}: expected finite numbers; got {cells[row - 1]} in row {row} of {label}; correct it")
+    found = cells.astype(object)
+    found[np.isnan(cells)] = None
+    return found
+
+
+def column_cells(column: Any, where: str, kind: str | None = None) -> np.ndarray:
+    """A column as numbers with NaN for gaps, or as texts or days with None for gaps."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    if (is_numeric_dtype(column) or is_bool_dtype(column)) and kind in (None, "number"):
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    known = column.notna().to_numpy()
+    if kind != "text" and column.dtype.kind == "M":
+        days = (column.dt.tz_convert("UTC").dt.tz_localize(None) if column.dt.tz is not None else column).astype(
+            "M8[us]"
+        )
+        numbers = days.to_numpy().astype("M8[us]").astype(np.int64) / 86_400e6
+        return _spread([Day(number) for number in numbers[known]], known)
+    cells = column[known].tolist()
+    if kind != "text" and cells and all(isinstance(cell, bool) for cell in cells):
+        return np.where(known, column.where(known, False).to_numpy(dtype=np.float64), np.nan)
+    texts = [str(cell).strip() for cell in cells]
+    if kind == "text":
+        return _spread(texts, known)
+    days_of = day_numbers(texts) if texts else None
+    if days_of is not None:
+        return _spread([Day(day) for day in days_of], known)
+    if not texts:
+        return np.full(len(column), np.nan)
+    _refuse_hidden_numbers(texts, where, kind)
+    return _spread(texts, known)
+
+
+def _spread(cells: Sequence[Any], known: np.ndarray) -> np.ndarray:
+    """Known cells at their places, and None elsewhere."""
+    found = np.full(len(known), None, dtype=object)
+    found[known] = np.fromiter(cells, dtype=object, count=len(cells))
+    return found
+
+
+def _refuse_hidden_numbers(texts: list[str], where: str, kind: str | None) -> None:
+    """Refuse texts most of which are numbers, or begin like numbers with a unit or a currency."""
+    import pandas
+
+    numbers = pandas.to_numeric(pandas.Series(texts), errors="coerce").notna().to_numpy()
+    odd = list(dict.fromkeys(text for text, number in zip(texts, numbers, strict=True) if not number))
+    shown = listed(list(map(quote, odd[:3])))
+    if kind in ("number", "date") or 2 * numbers.sum() > len(texts):
+        raise InputError(
+            f"{where}: expected numbers; got {shown} among {len(texts)} cells; if they stand for gaps, pass --read "
+            f"na_values={odd[0]}; else write numbers, or leave the column out with --drop-columns"
+        )
+    begin = sum(_LIKE_A_NUMBER.match(text) is not None for text in texts)
+    if len(set(texts)) > _MOST_CLASSES and 2 * begin > len(texts):
+        raise InputError(
+            f"{where}: its cells begin like numbers, such as {shown}; pass --read decimal=, or --read thousands=, for "
+            "marks in numbers, write numbers without units, or leave the column out with --drop-columns"
+        )
+
+
+def first_titles(path: Path, read: Mapping[str, Any]) -> list[str]:
+    """Names of the columns of a table, with that of the first; none where it has no names."""
+    if extension_of(path) == ".parquet":
+        schema = optional("pyarrow.parquet").read_schema(path)
+        return [name for name in schema.names if not name.startswith("__index_level_")]
+    frame = next(islice(frame_blocks(path, read, 100), 1))
+    title = [] if frame.index.name is None else [str(frame.index.name)]
+    return [*title, *(names_of(frame) or ())]
