@@ -13,11 +13,12 @@ import pytest
 import rkhs
 from rkhs import plots
 from rkhs._core.errors import MissingExtraError
-from rkhs.data import read_items, read_table, write_codes
+from rkhs.data import read_items, write_codes
 from rkhs.engines import as_rows
 from rkhs.estimators import encode_to_parquet
 from rkhs.features import Nystroem
 from rkhs.kernels import MoleculeKernel, MoleculeTanimoto
+from tests.tables import read_table
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 EXTRAS = {

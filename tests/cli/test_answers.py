@@ -14,7 +14,7 @@ import pytest
 
 import rkhs
 from rkhs.cli.main import main
-from rkhs.data import read_table
+from tests.tables import read_table
 
 SMILES = [
     "CCO",

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
+from rkhs.data.known_columns import read_column
 
 import rkhs
 from rkhs.cli.class_choices import cross_validated, suspicious_labels, suspicious_sentence
 from rkhs.cli.kinds import choose_for_sequences
 from rkhs.cli.main import main
 from rkhs.data import Dataset
-from rkhs.data.known_columns import read_column
 from rkhs.errors import InputError
 from rkhs.evaluation import SmoothClassifier, load_classifier
 from rkhs.evaluation.comparison import counting_error

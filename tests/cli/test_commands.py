@@ -17,7 +17,8 @@ import pytest
 import rkhs
 from rkhs.cli import main as entry
 from rkhs.cli.main import main
-from rkhs.data import load_molecules, read_table
+from rkhs.data import load_molecules
+from tests.tables import read_table
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 # What a terminal has: a process that a script starts in the background inherits from its shell that Ctrl-C is ignored.

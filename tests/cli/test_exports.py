@@ -14,8 +14,9 @@ import pytest
 
 import rkhs.plots
 from rkhs.cli.columns import column_notes
-from rkhs.data import Dataset, read_mixed
+from rkhs.data import Dataset
 from tests.cli.commands import printed, table
+from tests.tables import read_table
 
 
 def test_curves_in_another_encoding(run) -> None:
@@ -127,7 +128,7 @@ def test_rules_of_a_printed_list_are_no_rows(run) -> None:
     table("a.txt", ["List of 1 May", "", rule, names, rule, *chain(*rows)])
     status, err, _ = run("fit", "a.txt", "--predict", "kind", "--kernel", "rbf", "-o", "m.rkhs")
     assert status == 0, err
-    data = read_mixed("a.txt")
+    data = read_table("a.txt")
     assert [*map(len, (data.X, {*data.X[:, -1]}))] == [36, 2]
 
 

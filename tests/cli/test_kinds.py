@@ -12,9 +12,10 @@ import pytest
 import rkhs
 from rkhs.cli.expressions import parse_kernel
 from rkhs.cli.main import main
-from rkhs.data import load_molecules, read_table
+from rkhs.data import load_molecules
 from rkhs.kernels import MoleculeKernel, ShiftInvariant, kernel_from_name, quadrature_weights
 from rkhs.kernels.registry import _BY_NAME
+from tests.tables import read_table
 
 N = 10
 

@@ -17,7 +17,8 @@ import pytest
 import rkhs
 from rkhs.cli.main import main
 from rkhs.cli.outputs import Outputs
-from rkhs.data import read_table, write_codes, writers
+from rkhs.data import write_codes, writers
+from tests.tables import read_table
 
 FIT = ("fit", "in.csv", "--estimator", "kpca", "--quiet")
 X = np.random.default_rng(0).normal(size=(12, 3))

@@ -18,9 +18,10 @@ from sklearn.model_selection import KFold
 import rkhs
 from rkhs.cli.main import main
 from rkhs.cli.wording import in_flags
-from rkhs.data import molecular_fingerprints, read_table, write_codes
+from rkhs.data import molecular_fingerprints, write_codes
 from rkhs.estimators.choice_report import overfit_sentence
 from rkhs.kernels import Tanimoto
+from tests.tables import read_table
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 2))

@@ -12,7 +12,7 @@ from sklearn.base import clone
 import rkhs
 from rkhs import KernelAutoencoder, fit_robust
 from rkhs.cli.main import main
-from rkhs.data import read_table
+from tests.tables import read_table
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2)) @ RNG.normal(size=(2, 4)) + 0.05 * RNG.normal(size=(60, 4))

@@ -14,8 +14,9 @@ from rkhs import KernelPCA
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.main import main
 from rkhs.cli.wording import in_flags
-from rkhs.data import read_items, read_table
+from rkhs.data import read_items
 from rkhs.kernels import GlobalAlignment, Linear, ShortestPath, Spectrum, Views, WeisfeilerLehman, kernels_for
+from tests.tables import read_table
 
 
 def _table(folder: Path, cells: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ from rkhs._core.files import atomic_file
 from rkhs.cli import info, streams
 from rkhs.cli.main import main
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals
-from rkhs.cli.wording import message_lines
+from rkhs.cli.wording import message_line
 from rkhs.data import write_codes
 
 FIT = ("fit", "in.csv", "--set", "reg=0.1", "--set", "max_iter=1", "-o", "new.rkhs")
@@ -77,8 +77,8 @@ def test_names_that_the_terminal_cannot_show_are_escaped() -> None:
     stream.write("é \udcff\n")
     stream.flush()
     assert raw.getvalue() == b"\\xe9 \\udcff\n"
-    assert message_lines("a\n\tb") == "a b"
-    assert len(message_lines("x" * 10**6)) < 3000
+    assert message_line("a\n\tb") == "a b"
+    assert len(message_line("x" * 10**6)) < 3000
 
 
 def test_no_text_of_a_file_commands_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,17 +20,10 @@ import torch
 from rkhs._core import memory
 from rkhs._core.errors import InputError
 from rkhs.cli.main import main
-from rkhs.data import (
-    arrays as array_files,
-    molecular_fingerprints,
-    read_chunks,
-    read_items,
-    read_mixed,
-    read_table,
-    write_codes,
-)
+from rkhs.data import arrays as array_files, molecular_fingerprints, read_items, write_codes
 from rkhs.data.text import escape_formula, is_grouped_number, unescape_formula
 from rkhs.engines import as_rows
+from tests.tables import read_table
 
 read_graphs, read_series = (partial(read_items, kind=kind) for kind in ("graphs", "series"))
 NEEDS_TABLES = "parquet needs pandas and pyarrow (extra `tables`)"
@@ -129,7 +122,7 @@ def test_numbers_written_for_people_are_not_taken_for_names(tmp_path: Path, cell
     assert read_table(path, index_column=0).row_names == (cell, "2,202", "8,3")
     np.testing.assert_array_equal(read_table(path, columns=["b"]).X[:, 0], [1, 2, 3])
     with pytest.raises(InputError, match="a number with separators or a unit"):
-        read_mixed(path)
+        read_table(path)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +158,7 @@ def test_formulas_are_escaped_in_csv_and_names_come_back(tmp_path: Path) -> None
     assert found.row_names == tuple(NAMES)
     assert found.column_names == ("=a", "-b")
     assert read_table(path, columns=["=a"]).column_names == ("=a",)
-    assert read_mixed(path, index_column=0).row_names == tuple(NAMES)
+    assert read_table(path, index_column=0).row_names == tuple(NAMES)
 
 
 def test_escaping_can_be_undone_for_every_text() -> None:
@@ -233,7 +226,7 @@ def test_options_of_mixed_tables_are_refused_by_name(named: str, bad: Any, tmp_p
     path = tmp_path / "a.csv"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match=f"`?{named}`?"):
-        read_mixed(path, **{named: bad})
+        read_table(path, **{named: bad})
 
 
 def test_arrays_are_no_options_and_old_headers_are_read(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 import scipy.sparse
 
 from rkhs._core.errors import InputError, MissingExtraError
-from rkhs.data import read_items, read_mixed, read_table
+from rkhs.data import read_items
 from rkhs.data.formats import advice
+from tests.tables import read_table
 
 X = np.array([[1.5, -2.0, 3e-7], [0.1, 1e300, 4.0]])
 NEEDS_TABLES = "parquet needs pandas and pyarrow (extra `tables`)"
@@ -297,8 +298,9 @@ def test_days_errors_and_empty_cells_of_a_workbook(tmp_path):
 
     rows = [["day", "time", "x"], *([datetime(2024, 1, i), datetime(2024, 1, i, 12, 30), i] for i in (1, 2, 3))]
     path = _workbook(tmp_path / "t.xlsx", Sheet=[*rows, [datetime(2024, 1, 4), None, "#DIV/0!"]])
-    from rkhs.data import read_items
     from rkhs.data.known_columns import read_column
+
+    from rkhs.data import read_items
 
     assert read_items(path, kind="texts", columns=["day"]).items.tolist() == [f"2024-01-0{i}" for i in (1, 2, 3, 4)]
     assert np.isnan(read_column(path, "x", argument="columns")).tolist() == [False, False, False, True]
@@ -417,7 +419,7 @@ def test_a_workbook_that_says_too_small_a_size_is_read_whole(tmp_path):
 
 def test_rows_of_a_workbook_that_end_early_have_empty_cells(tmp_path):
     path = _workbook(tmp_path / "t.xlsx", Sheet=[["a", "b", "c"], [1.5, 2, 3], [4], [5, 6]])
-    assert read_mixed(path).X.tolist() == [[1.5, 2.0, 3.0], [4.0, None, None], [5.0, 6.0, None]]
+    assert read_table(path).X.tolist() == [[1.5, 2.0, 3.0], [4.0, None, None], [5.0, 6.0, None]]
 
 
 def test_the_unicode_text_of_excel_is_a_table(tmp_path):
@@ -488,7 +490,7 @@ def test_a_pickled_frame_and_networks_of_pajek_are_read_after_their_lines(tmp_pa
 def test_formulas_without_values_are_named(tmp_path):
     rows = [["a", "b", "c"], *([i + 0.5, i % 3, f"=A{i + 2}"] for i in range(6))]
     with pytest.warns(UserWarning, match="no cell is known: column 'c'"):
-        data = read_mixed(_workbook(tmp_path / "t.xlsx", Sheet=rows))
+        data = read_table(_workbook(tmp_path / "t.xlsx", Sheet=rows))
     said = "formulas without a value are read as gaps; a spreadsheet stores values when it saves the file"
     assert data.guessed == (said,)
-    assert read_mixed(_workbook(tmp_path / "u.xlsx", Sheet=[row[:2] for row in rows])).guessed == ()
+    assert read_table(_workbook(tmp_path / "u.xlsx", Sheet=[row[:2] for row in rows])).guessed == ()

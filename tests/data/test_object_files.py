@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rkhs.data.known_columns import labels_of
 
 from rkhs._core.errors import InputError
 from rkhs.data import read_items
 from rkhs.data.dataset import keep_rows
-from rkhs.data.known_columns import labels_of
 
 FILES = {
     "A": "1, 2\n2, 1\n4, 5\n5, 4\n5, 3\n3, 5\n",
@@ -107,7 +107,7 @@ def test_fasta(tmp_path: Path) -> None:
 def test_the_command_line_fits_a_fasta_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import rkhs
     from rkhs.cli.main import main
-    from rkhs.data import read_table
+    from tests.tables import read_table
 
     rng = np.random.default_rng(0)
     file, model = tmp_path / "x.fasta", tmp_path / "m.rkhs"

@@ -9,7 +9,8 @@ import pytest
 import rkhs.data.writers
 from rkhs._core.errors import InputError, MissingExtraError
 from rkhs._core.files import atomic_path
-from rkhs.data import read_table, write_codes
+from rkhs.data import write_codes
+from tests.tables import read_table
 
 NEEDS_TABLES = "needs pyarrow and openpyxl (extra `tables`)"
 

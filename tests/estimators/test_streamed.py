@@ -10,10 +10,10 @@ import pytest
 
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import InputError
-from rkhs.data import read_chunks, read_table
 from rkhs.estimators import decode_chunks, encode_to_parquet
 from rkhs.evaluation import decoding_quality
 from rkhs.kernels import FromFunction, Gaussian, Linear, MeanEmbedding
+from tests.tables import read_table
 
 
 def data(n: int = 60) -> np.ndarray:

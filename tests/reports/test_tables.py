@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rkhs.reports.pairs import strongest_pairs
 
 from rkhs import KernelPCA, make_report
 from rkhs.data import Dataset
 from rkhs.data.columns import spreads
 from rkhs.reports.audit import audit, column_rows
 from rkhs.reports.items import Items, read_items
-from rkhs.reports.pairs import strongest_pairs
 
 X = np.random.default_rng(0).normal(size=(40, 4))
 

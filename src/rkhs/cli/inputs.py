@@ -107,7 +107,10 @@ def _frame_of(file: Path, key: str | None) -> Any:
 
 def _indexed(frame: Any, column: str | int | None, args: argparse.Namespace) -> Any:
     """A frame whose rows are named, by a column, transposed where its columns are the items."""
-    frame = with_index(frame, column)
+    named = [getattr(args, name, None) for name in ("smiles", "predict", "color", "groups")]
+    read = [*named_columns(args.columns), *(name for name in named if name is not None)]
+    if column is not None or args.kind not in ("sequences", "texts"):
+        frame = with_index(frame, column, read)
     if not getattr(args, "transpose", False):
         return frame
     texts = [str(name) for name, kind in zip(frame.columns, frame.dtypes, strict=True) if kind.kind not in "biuf"]
@@ -246,7 +249,9 @@ def _of_model(
             raise InputError(f"{source.path}: the model reads curves at {len(times)} other times; resample the curves")
     expected = getattr(model, "n_features_in_", data.X.shape[-1])
     places = notes.get("predict", {}).get("places") or []
-    if places and data.kind == "vectors" and data.X.shape[1] == expected + len(places):  # the target is in the array too
+    if (
+        places and data.kind == "vectors" and data.X.shape[1] == expected + len(places)
+    ):  # the target is in the array too
         data = replace(data, X=np.delete(data.X, places, axis=1))
     if data.kind not in OBJECTS and data.X.shape[-1] != expected:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Standard output and error in which no text of a file commands the terminal, and signals that end a command cleanly."""
+"""Output in which no text of a file commands the terminal, and signals that end a command cleanly."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.data.arrays import load_arrays, read_array
-from rkhs.data.dataset import Curves, Dataset, column_label, keep_rows, listed
+from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, column_label, keep_rows, listed
 from rkhs.data.formats import extension_of
 from rkhs.data.text import number_in
 
@@ -175,7 +175,7 @@ def _on_times(data: Dataset, times: np.ndarray | None) -> Dataset:
             f"{source}: curves need {data.X.shape[1]} finite, increasing times, one per column; got "
             f"{times.tolist()!r:.60}; sort the columns"
         )
-    data = keep_rows(data, ~np.isnan(data.X).all(axis=1), "no known cell")
+    data = keep_rows(data, ~np.isnan(data.X).all(axis=1), NOTHING_KNOWN)
     gaps = np.isnan(data.X)
     if gaps.any():
         _check_ends(data, ~gaps)

@@ -10,6 +10,7 @@ import csv
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 
 from rkhs._core.dates import Day, day_numbers
 from rkhs._core.errors import InputError, nearest, optional, quote
-from rkhs.data.dataset import Dataset, check_finite, column_label, listed, locate, locate_all
+from rkhs.data.dataset import NOTHING_KNOWN, Dataset, check_finite, column_label, keep_rows, listed, locate, locate_all
 from rkhs.data.formats import SDF, SPECTRA, extension_of, open_bytes
 from rkhs.data.text import unescape_formula
 
@@ -229,14 +230,28 @@ def row_names(frame: Frame) -> tuple[str, ...] | None:
     """Names of the rows; None where they are counted."""
     if frame.index.dtype.kind in "iu" and frame.index.name is None:
         return None
-    return tuple(unescape_formula(str(name)) for name in frame.index)
+    return tuple("" if name != name else unescape_formula(str(name)) for name in frame.index)
 
 
-def with_index(frame: Frame, column: str | int | None) -> Frame:
-    """The frame with its rows named by one of its columns."""
+def with_index(frame: Frame, column: str | int | None, read: Sequence[str | int] = ()) -> Frame:
+    """The frame with its rows named by a column: the given one, or a first one of texts that all differ.
+
+    ``read``: columns that mean something else.
+    """
     if column is None:
-        return frame
+        if not _first_names_rows(frame, read):
+            return frame
+        column = str(frame.columns[0])
     return frame.set_index(frame.columns[locate(column, names_of(frame), frame.shape[1], "index_column")])
+
+
+def _first_names_rows(frame: Frame, read: Sequence[str | int]) -> bool:
+    """Whether the first column of a frame without names of rows holds texts that all differ."""
+    if frame.shape[1] < 2 or row_names(frame) is not None or {0, frame.columns[0]} & set(read):
+        return False
+    cells = frame.iloc[:, 0].tolist()
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    return len(texts) == len(cells) == len(set(texts)) > 1 and day_numbers(texts) is None
 
 
 def selected(frame: Frame, columns: Sequence[str | int] | None, dropped: Sequence[str | int] | None) -> Frame:
@@ -254,6 +269,11 @@ def to_dataset(frame: Frame, source: str, *, kinds: Sequence[str] | None = None)
 
     ``kinds`` are those of the columns of a table that a model was fitted to: "number", "text" or "date".
     """
+    blank = frame.isna().all(axis=1).to_numpy()
+    if blank.any() and not blank.all():
+        whole = Dataset(np.zeros((len(frame), 1)), "vectors", row_names(frame), None, source)
+        rows = to_dataset(frame[~blank], source, kinds=kinds)
+        return replace(rows, skipped=keep_rows(whole, ~blank, NOTHING_KNOWN).skipped)
     names, found = names_of(frame), []
     for j in range(frame.shape[1]):
         kind = None if kinds is None else kinds[j]

@@ -14,7 +14,17 @@ from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.data.arrays import array_names, load_npy, read_array
 from rkhs.data.curves import curve_files, curves_of, read_curve_arrays, read_curve_folder
-from rkhs.data.dataset import Dataset, Kind, existing_path, keep_rows, listed, locate, read_text, refuse_empty
+from rkhs.data.dataset import (
+    NOTHING_KNOWN,
+    Dataset,
+    Kind,
+    existing_path,
+    keep_rows,
+    listed,
+    locate,
+    read_text,
+    refuse_empty,
+)
 from rkhs.data.fasta import as_dna, note_of_masked, read_fasta
 from rkhs.data.formats import FASTA, KINDS, SDF, SPECTRA, TABLES, advice, extension_of
 from rkhs.data.frames import Frame, column_cells, names_of, read_frame, row_names, selected, to_dataset, with_index
@@ -24,7 +34,6 @@ from rkhs.data.series_files import read_series, series_of
 from rkhs.data.spectra_files import read_spectra
 
 _GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}
-_NO_TEXT = "no text in the cell"
 _OTHERS = (".npy", ".npz", ".txt", ".ts", ".smi", *SDF, *FASTA, *SPECTRA, *GRAPH_EXTENSIONS)
 
 
@@ -117,7 +126,8 @@ def read_items(
     if extension_of(file) in TABLES and not (found == "series" and frame_of_series(file, columns, read)):
         if found is None:
             raise InputError(f"{file}: a table is read by pandas; pass its frame to fit, or name the kind of its items")
-        frame = with_index(read_frame(file, read or {}), index_column)
+        named = [*(columns or ()), *([] if smiles_column is None else [smiles_column])]
+        frame = with_index(read_frame(file, read or {}), index_column, named)
         return items_of(frame, file, found, columns=columns, smiles_column=smiles_column, fingerprint=fingerprint)
     return read_objects(file, found, key=key, encoding=encoding, fingerprint=fingerprint)
 
@@ -222,7 +232,7 @@ def _texts_of(frame: Frame, file: Path, kind: Any) -> Dataset:
     texts = ["" if cell is None else cell for cell in cells]
     data = _of_texts(texts, kind, str(file), row_names(frame))
     known = np.array([*map(bool, texts)])
-    return data if known.all() else keep_rows(data, known, _NO_TEXT)
+    return data if known.all() else keep_rows(data, known, NOTHING_KNOWN)
 
 
 def _of_texts(texts: list[str], kind: Any, source: str, names: tuple[str, ...] | None) -> Dataset:
