@@ -89,7 +89,7 @@ def open_source(args: argparse.Namespace, path: str, *, columns: bool = False, *
     kind = "molecules" if args.smiles is not None else args.kind
     archive = kind == "series" and args.columns is None and frame_of_series(file, args.columns, read)
     if file.is_file() and extension_of(file) in TABLES and not archive:
-        return Source(path, frame=_indexed(read_frame(file, read), index, args), read=read)
+        return Source(path, frame=_indexed(read_frame(file, read), index, args, known.get("names") or ()), read=read)
     columns = columns or args.columns is not None or getattr(args, "drop_columns", None) is not None
     gram = getattr(args, "gram", False)
     if columns and not gram and extension_of(file) in (".npy", ".npz") and kind in (None, "vectors"):
@@ -105,12 +105,20 @@ def _frame_of(file: Path, key: str | None) -> Any:
     return pandas.DataFrame(read_array(file, key))
 
 
-def _indexed(frame: Any, column: str | int | None, args: argparse.Namespace) -> Any:
+def _named(args: argparse.Namespace) -> list[str | int]:
+    """The columns that flags name, which are no names of rows."""
+    found = named_columns(args.columns)
+    for name in ("smiles", "predict", "color", "groups"):
+        value = getattr(args, name, None)
+        if value is not None:
+            found = [*found, *(named_columns(value) if isinstance(value, str) else [value])]
+    return found
+
+
+def _indexed(frame: Any, column: str | int | None, args: argparse.Namespace, read: Sequence[str] = ()) -> Any:
     """A frame whose rows are named, by a column, transposed where its columns are the items."""
-    named = [getattr(args, name, None) for name in ("smiles", "predict", "color", "groups")]
-    read = [*named_columns(args.columns), *(name for name in named if name is not None)]
     if column is not None or args.kind not in ("sequences", "texts"):
-        frame = with_index(frame, column, read)
+        frame = with_index(frame, column, [*read, *_named(args)])
     if not getattr(args, "transpose", False):
         return frame
     texts = [str(name) for name, kind in zip(frame.columns, frame.dtypes, strict=True) if kind.kind not in "biuf"]
@@ -219,7 +227,8 @@ def _as_known(
     if model.kernel_.domain == "gram":
         given["gram"] = "cross"
     options = {"read": known.get("read") or {}} if table or path.lower().endswith(".npz") else {}
-    return changed(args, **given), options | {"index_column": _known_index(args, path, known, options)}
+    index = _known_index(args, path, known, options)
+    return changed(args, **given), options | {"index_column": index, "names": known.get("column_names")}
 
 
 def _known_index(args: argparse.Namespace, path: str, known: dict[str, Any], options: dict[str, Any]) -> str | None:
@@ -247,11 +256,9 @@ def _of_model(
         same = len(times) == len(data.times) and np.allclose(times, data.times)
         if not same:
             raise InputError(f"{source.path}: the model reads curves at {len(times)} other times; resample the curves")
-    expected = getattr(model, "n_features_in_", data.X.shape[-1])
+    expected: Any = getattr(model, "n_features_in_", data.X.shape[-1])
     places = notes.get("predict", {}).get("places") or []
-    if (
-        places and data.kind == "vectors" and data.X.shape[1] == expected + len(places)
-    ):  # the target is in the array too
+    if places and data.kind == "vectors" and data.X.shape[1] == expected + len(places):  # with the target
         data = replace(data, X=np.delete(data.X, places, axis=1))
     if data.kind not in OBJECTS and data.X.shape[-1] != expected:
         raise InputError(
@@ -327,7 +334,7 @@ def _blocks(args: argparse.Namespace, path: str, options: dict[str, Any], rows: 
     read = options.get("read", {}) | read_options(args)
     index = args.index_column if args.index_column is not None else options.get("index_column")
     for frame in frame_blocks(existing_path(path), read, rows):
-        yield Source(path, frame=_indexed(frame, index, args))
+        yield Source(path, frame=_indexed(frame, index, args, options.get("names") or ()))
 
 
 def _mapped(path: str) -> np.ndarray:
