@@ -14,6 +14,7 @@ from rkhs.cli.summaries import print_json
 
 OPTIONS = f"""{FILE}
 --diagnosis  say what is wrong with the model, as rkhs.diagnose does: seconds for thousands of items{JSON}{MODEL}"""
+_NAMES = {"gap": "duality gap", "held_out_error": "held-out error"}
 _FITTED = ("kernel", "storage", "reg", "objective", "gap", "n_iter", "converged", "reason", "held_out_error")
 
 
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
     for name in _FITTED:
         value = getattr(model, f"{name}_", None)
         if value is not None:
-            facts[name.replace("_", " ")] = value if isinstance(value, (int, float)) else brief(value)
+            facts[_NAMES.get(name, name.replace("_", " "))] = value if isinstance(value, (int, float)) else brief(value)
     if args.diagnosis:
         facts |= _diagnosis(model)
     facts["sha256"] = file_sha256(args.model)

@@ -30,7 +30,7 @@ from rkhs.data import Dataset
 from rkhs.data.arrays import load_npy
 from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, existing_path, keep_rows as keep_rows, listed, locate
 from rkhs.data.formats import TABLES, extension_of, has_columns
-from rkhs.data.frames import column_cells, frame_blocks, names_of, read_frame, with_index
+from rkhs.data.frames import column_cells, frame_blocks, names_of, read_frame, selected, titles_of_file, with_index
 from rkhs.data.items import frame_of_series, items_of, kind_of, read_objects
 
 _RANGES = 50  # columns of a table whose ranges a model file keeps
@@ -49,17 +49,35 @@ class Source:
     start: int = 0  # rows of the file before the first one
     read: dict[str, Any] = field(default_factory=dict)  # options of pandas
 
+    def __post_init__(self) -> None:
+        self._labels: list[Any] = [] if self.frame is None else list(self.frame.columns)
+        self._names = None if self.frame is None else names_of(self.frame)
+
+    def label(self, name: str | int, flag: str) -> Any:
+        """The column that a flag names, also by its position in the whole file."""
+        return self._labels[locate(name, self._names, len(self._labels), flag)]
+
     def take(self, name: str | int, flag: str) -> np.ndarray:
         """A column that is no part of the items: numbers with NaN, or texts with None; its frame loses it."""
         if self.frame is not None:
-            position = locate(name, names_of(self.frame), self.frame.shape[1], flag)
-            cells = column_cells(self.frame.iloc[:, position], f"{self.path}: {flag} {name}")
-            self.frame = self.frame.drop(columns=self.frame.columns[position])
+            label = self.label(name, flag)
+            if label not in self.frame.columns:
+                raise InputError(f"{flag} names {name}, which another flag names too; name it once")
+            cells = column_cells(self.frame[label], f"{self.path}: {flag} {name}")
+            refuse_infinite(cells, f"{self.path}: {flag} {name}")
+            self.frame = self.frame.drop(columns=label)
             return cells
         if has_columns(self.path):  # tags of molecules and spectra
             tags = read_frame(Path(self.path), self.read)
             return column_cells(tags.iloc[:, locate(name, names_of(tags), tags.shape[1], flag)], self.path)
         return self._classes(name, flag)
+
+    def chosen(self, columns: Sequence[str | int], dropped: Sequence[str | int]) -> Any:
+        """The frame with some of its columns, or without some; those that were taken are left out already."""
+        if columns:
+            return self.frame[[self.label(name, "--columns") for name in columns]]
+        labels = [self.label(name, "--drop-columns") for name in dropped]
+        return self.frame.drop(columns=[label for label in labels if label in self.frame.columns])
 
     def _classes(self, name: str | int, flag: str) -> np.ndarray:
         """Classes or numbers that a file of series or graphs holds."""
@@ -74,6 +92,12 @@ class Source:
         if name != only:
             raise InputError(f"{flag}: {self.path} has one column beside its items, {only}; got {name}; write {only}")
         return classes if classes.dtype.kind == "f" else classes.astype(object)
+
+
+def refuse_infinite(cells: np.ndarray, where: str) -> None:
+    """Refuse infinite numbers in a column; a gap is none."""
+    if cells.dtype != object and np.isinf(cells).any():
+        raise InputError(f"{where}: expected finite numbers; got infinity in row {int(np.isinf(cells).argmax()) + 1}")
 
 
 def open_source(args: argparse.Namespace, path: str, *, columns: bool = False, **known: Any) -> Source:
@@ -121,6 +145,7 @@ def _indexed(frame: Any, column: str | int | None, args: argparse.Namespace, rea
         frame = with_index(frame, column, [*read, *_named(args)])
     if not getattr(args, "transpose", False):
         return frame
+    frame = selected(frame, None, named_columns(args.drop_columns) or None)
     texts = [str(name) for name, kind in zip(frame.columns, frame.dtypes, strict=True) if kind.kind not in "biuf"]
     if texts:
         raise InputError(
@@ -152,12 +177,11 @@ def read_source(args: argparse.Namespace, source: Source, **known: Any) -> Datas
             raise InputError(f"--columns and --drop-columns are for tables; got {source.path}; leave them out")
     else:
         kind = "molecules" if args.smiles is not None else args.kind
+        dropped = [] if args.transpose else named_columns(getattr(args, "drop_columns", None))
         data = items_of(
-            source.frame,
+            source.chosen(named_columns(args.columns), dropped),
             file,
             kind,
-            columns=named_columns(args.columns) or None,
-            dropped=named_columns(getattr(args, "drop_columns", None)) or None,
             smiles_column=args.smiles,
             fingerprint=fingerprint_options(args),
             kinds=known.get("kinds"),
@@ -236,8 +260,8 @@ def _known_index(args: argparse.Namespace, path: str, known: dict[str, Any], opt
     title = known.get("index_column")
     if title is None or args.index_column is not None or extension_of(path) not in TABLES:
         return None
-    first = next(frame_blocks(existing_path(path), options.get("read", {}) | read_options(args), 100))
-    return title if title in map(str, first.columns) else None
+    titles = titles_of_file(existing_path(path), options.get("read", {}) | read_options(args))
+    return title if title in titles else None
 
 
 def _of_model(

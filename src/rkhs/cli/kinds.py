@@ -192,9 +192,10 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         columns = zip(titles_of(data), data.X.T, strict=True)
         return {"column_kinds": ["date" if name in data.dates else _kind_of_column(cells) for name, cells in columns]}
     if data.kind == "molecules":
-        recipe = {"fingerprint": "morgan", "radius": 2, "n_bits": int(data.X.shape[1])} | fingerprint_options(args)
+        given = fingerprint_options(args)
+        recipe = {"name": given.get("fingerprint", "morgan"), "radius": given.get("radius", 2)}
         return {
-            "fingerprint": None if data.as_smiles else {**recipe, "on_error": "raise"},
+            "fingerprint": None if data.as_smiles else recipe | {"n_bits": int(data.X.shape[1])},
             "smiles": None if data.smiles is None else list(data.smiles),
             "smiles_column": args.smiles,
         }
@@ -217,13 +218,14 @@ def known_fingerprint(args: argparse.Namespace, path: str, known: dict[str, Any]
         if given:
             raise InputError("--fingerprint is for fingerprints; this model reads SMILES; leave it out")
         return args
-    other = {name: value for name, value in given.items() if name != "on_error" and recipe.get(name) != value}
-    if other:
+    named = {"name": given.get("fingerprint"), "radius": given.get("radius"), "n_bits": given.get("n_bits")}
+    if any(value not in (None, recipe[name]) for name, value in named.items()):
         raise InputError(
             f"{path}: --fingerprint must be that of the fit, {recipe}; leave it out: the model remembers it"
         )
-    on_error = given.get("on_error", "raise")
-    kept = {"radius": recipe["radius"], "n_bits": recipe["n_bits"], "on_error": on_error}
-    lacks = {"path": ("radius",), "maccs": ("radius", "n_bits")}.get(recipe["fingerprint"], ())
+    kept = {"radius": recipe["radius"], "n_bits": recipe["n_bits"]}
+    if given.get("on_error") == "skip":
+        kept["on_error"] = "skip"
+    lacks = {"path": ("radius",), "maccs": ("radius", "n_bits")}.get(recipe["name"], ())
     options = ", ".join(f"{name}={value}" for name, value in kept.items() if name not in lacks)
-    return changed(args, fingerprint=f"{recipe['fingerprint']}({options})")
+    return changed(args, fingerprint=f"{recipe['name']}({options})")

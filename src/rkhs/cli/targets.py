@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError, quote, warn
-from rkhs.cli.inputs import LEFT_OUT, Source, keep_rows, open_source, read_source
+from rkhs.cli.inputs import LEFT_OUT, Source, keep_rows, open_source, read_source, refuse_infinite
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import named_columns, read_options
 from rkhs.data import Dataset
@@ -117,7 +117,9 @@ def frame_of_second(args: argparse.Namespace, path: str) -> Any:
 
 def _cells(frame: Any, name: str | int, flag: str, path: str) -> np.ndarray:
     position = locate(name, names_of(frame), frame.shape[1], flag)
-    return column_cells(frame.iloc[:, position], f"{path}: {flag} {name}")
+    cells = column_cells(frame.iloc[:, position], f"{path}: {flag} {name}")
+    refuse_infinite(cells, f"{path}: {flag} {name}")
+    return cells
 
 
 def _refuse_other_order(data: Dataset, frame: Any, path: str) -> None:

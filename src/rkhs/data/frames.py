@@ -11,7 +11,6 @@ import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +54,11 @@ def _text_blocks(path: Path, read: dict[str, Any], rows: int) -> Iterator[Frame]
     first = _checked(_read(path, read | {"nrows": rows}), path)
     named = first.index.name is not None or first.index.dtype.kind not in "iu"
     header = {"header": None} if names_of(first) is None else {}
-    for block in _read(path, header | read | {"chunksize": rows}):
-        frame = _index_of_first(block) if named else block
-        _refuse_short_rows(path, frame, read)
-        yield frame
+    with _read(path, header | read | {"chunksize": rows}) as blocks:
+        for block in blocks:
+            frame = _index_of_first(block) if named else block
+            _refuse_short_rows(path, frame, read)
+            yield frame
 
 
 def _parquet_blocks(path: Path, rows: int) -> Iterator[Frame]:
@@ -359,11 +359,9 @@ def _refuse_hidden_numbers(texts: list[str], where: str, kind: str | None) -> No
         )
 
 
-def first_titles(path: Path, read: Mapping[str, Any]) -> list[str]:
-    """Names of the columns of a table, with that of the first; none where it has no names."""
+def titles_of_file(path: Path, read: Mapping[str, Any]) -> list[str]:
+    """Names of the columns of a table; none where it has no names."""
     if extension_of(path) == ".parquet":
-        schema = optional("pyarrow.parquet").read_schema(path)
-        return [name for name in schema.names if not name.startswith("__index_level_")]
-    frame = next(islice(frame_blocks(path, read, 100), 1))
-    title = [] if frame.index.name is None else [str(frame.index.name)]
-    return [*title, *(names_of(frame) or ())]
+        return list(optional("pyarrow.parquet").read_schema(path).names)
+    limited = {} if extension_of(path) == ".feather" else {"nrows": 1}
+    return list(names_of(_read(path, dict(read) | limited)) or ())

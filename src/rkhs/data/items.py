@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError, quote, warn
-from rkhs.data.arrays import array_names, load_npy, read_array
+from rkhs.data.arrays import array_names, array_types, load_npy, read_array
 from rkhs.data.curves import curve_files, curves_of, read_curve_arrays, read_curve_folder
 from rkhs.data.dataset import (
     NOTHING_KNOWN,
@@ -188,7 +187,6 @@ def items_of(
     kind: str | None,
     *,
     columns: Sequence[str | int] | None = None,
-    dropped: Sequence[str | int] | None = None,
     smiles_column: str | int | None = None,
     fingerprint: dict[str, Any] | None = None,
     kinds: Sequence[str] | None = None,
@@ -202,7 +200,7 @@ def items_of(
         return molecules(frame, column, source, fingerprint or {})
     if fingerprint:
         raise InputError(f"{next(iter(fingerprint))!r} is for molecules, and needs smiles_column= (--smiles COLUMN)")
-    frame = selected(frame, columns, dropped)
+    frame = selected(frame, columns, None)
     if kind in ("sequences", "texts"):
         return _texts_of(frame, file, kind)
     if kind == "series":
@@ -262,4 +260,7 @@ def read_gram_rows(file: Path, key: str | None, read: Mapping[str, Any], index: 
     X = load_npy(file) if extension_of(file) == ".npy" else None
     if X is not None and X.ndim == 3:
         return Dataset(X, "gram", None, None, str(file))
-    return replace(Dataset(read_array(file, key, square=True), "vectors", None, None, str(file)))
+    shapes = {name: shape for name, (shape, _) in array_types(file).items() if len(shape) == 2}
+    if key is None and len(shapes) > 1 and len(set(shapes.values())) == 1:  # several views of the same items
+        return Dataset(np.stack([read_array(file, name) for name in sorted(shapes)]), "gram", None, None, str(file))
+    return Dataset(read_array(file, key, square=True), "vectors", None, None, str(file))
