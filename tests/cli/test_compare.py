@@ -9,11 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rkhs.cli.compare import _read
-from rkhs.cli.inputs import read_input
 from rkhs.cli.main import main, whole_parser
-from rkhs.cli.targets import read_targets, read_with_values
-from rkhs.data import write_codes
+from rkhs.cli.targets import read_with_values
 from rkhs.evaluation import compare_codes, comparison
 
 RNG = np.random.default_rng(0)
@@ -90,30 +87,6 @@ def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str],
         status = int(end.code or 0)
     assert status == 2
     assert said in capsys.readouterr().err
-
-
-def test_targets_are_a_column_of_a_table_whose_names_are_those_of_the_rows(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = [f"r{i}" for i in range(40)]
-    write_codes("named.csv", X @ X.T, names, names)
-    words = ["compare", "named.csv", "--gram", "--targets", "known.csv", "--predict", "family", *FEW]
-    rows = [f"{name},{one},7" for name, one in zip(names, Y, strict=True)]
-    Path("known.csv").write_text("\n".join(["name,family,other", *rows[::-1]]) + "\n")
-    assert main(words) == 2
-    assert "in the same order; got 'r39' in row 1, where the input has 'r0'" in capsys.readouterr().err
-    by_name = argparse.Namespace(**{**vars(whole_parser().parse_args(words)), "targets": None, "labels": "known.csv"})
-    assert _read(by_name)[1].tolist() == Y.tolist()
-    Path("known.csv").write_text("\n".join(["name,family,other", *rows]) + "\n")
-    args = whole_parser().parse_args(words)
-    Path("known.csv").write_text("\n".join(["name,family,other", *rows[:-1]]) + "\n")
-    assert main(words) == 2
-    assert "known.csv: --targets must have one row for each row of the input, 40; got 39" in capsys.readouterr().err
-    Path("known.csv").write_text("\n".join(["name,family,other", *rows[:5], "r5,,7", *rows[6:]]) + "\n")
-    found = read_targets(args, read_input(args, "named.csv"))
-    assert [i for i, one in enumerate(found) if one is None] == [5]
-    Path("known.csv").write_text("\n".join(["name,family,other", *rows]) + "\n")
-    np.testing.assert_array_equal(read_targets(args, read_input(args, "named.csv")), Y)
 
 
 def test_errors_of_a_gram_matrix_need_its_diagonal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

