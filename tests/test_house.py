@@ -88,7 +88,6 @@ WITHOUT_FORMULA = {
     "Solver",
     "as_augmentation",
     "as_kernel",
-    "encode_to_parquet",
     "kernel_from_name",
 }
 
