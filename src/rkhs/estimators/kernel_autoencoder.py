@@ -178,7 +178,9 @@ class KernelAutoencoder(BaseAutoencoder):
         The values that were compared, and their errors on held-out items. NaN: not computed, because two values in a
         row were worse.
     held_out_error_ : float or None
-        Error of held-out rows, as a share of the variance. Where ``decoder_reg_`` is chosen: of the rows that it was
+        Error of held-out rows, as a share of the variance. Equal rows are held out together, as copies of one row,
+        where some column has many values (20, and a tenth of the rows), and one by one where all have few: then new
+        rows have the same combinations. Where ``decoder_reg_`` is chosen: of the rows that it was
         chosen on, which its decoder, or two of its leaves, and the encoder, of a stage before the last one, have not
         seen; they are part of the finished fit, and new rows lose less, by up to a fifth. Else that of the chosen
         ``reg_``, on at most 2,000 rows with landmarks.

@@ -193,15 +193,25 @@ class Calibration:
 
     @classmethod
     def from_gram(
-        cls, K: Tensor, U: Tensor, ridge: float, *, mean: bool, unit: float = 1.0, dtype: torch.dtype = torch.float64
+        cls,
+        K: Tensor,
+        U: Tensor,
+        ridge: float,
+        *,
+        mean: bool,
+        unit: float = 1.0,
+        dtype: torch.dtype = torch.float64,
+        groups: np.ndarray | None = None,
     ) -> Calibration:
         """Build from the Gram matrix (n, n), computed in ``dtype``, and targets' coordinates (n, r).
 
-        ``mean``: with a free intercept; ``unit``: the ridge over the ``reg`` of the estimator.
+        ``mean``: with a free intercept; ``unit``: the ridge over the ``reg`` of the estimator; ``groups`` (n,): of
+        copies, None: those that matrix and targets do not tell apart.
         """
         n, (K, U) = len(K), (K.double(), U.double())
         _check_ridge(ridge / unit, unit, K.diagonal(), dtype)
-        first, group, counts = torch.unique(torch.from_numpy(copies([K], U)), return_inverse=True, return_counts=True)
+        alike = torch.from_numpy(copies([K], U) if groups is None else groups)
+        first, group, counts = torch.unique(alike, return_inverse=True, return_counts=True)
         if len(first) < 3:
             raise InputError(
                 f"X must have at least 3 distinct rows for leave-one-out calibration; got {len(first)} among {n}"

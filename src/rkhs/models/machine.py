@@ -66,6 +66,7 @@ class MachineModel(Stored):
     one_output: bool = False  # whether targets were numbers, not rows
     gram_of_outputs: GramOf | None = None  # of outputs that are features, if the estimator stores them
     reg: float | None = None  # None with sample weights, gaps, landmarks or random features
+    equal_alone: bool | None = None  # whether equal rows with equal targets are left out one by one: they are no copies
 
     def raw(self, items: Items) -> list[Tensor]:
         """Raw features of items of shape (m, n), one per term."""
@@ -112,7 +113,8 @@ class MachineModel(Stored):
         mean, n, reg = getattr(self.output, "mean", None), self.map.width, self.reg if reg is None else reg
         assert reg is not None
         free = mean is not None and bool(np.any(mean))
-        return Calibration.from_gram(K, U, n * reg, mean=free, unit=n, dtype=self.dtype)
+        groups = np.arange(n) if self.equal_alone else None
+        return Calibration.from_gram(K, U, n * reg, mean=free, unit=n, dtype=self.dtype, groups=groups)
 
     @property
     def dtype(self) -> torch.dtype:

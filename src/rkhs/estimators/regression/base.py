@@ -272,7 +272,8 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         for each candidate output, the setting is chosen symmetrically in the n + 1 rows (the largest likelihood of n of
         them, over which row is left out), so that the guarantee holds too. This is done for at most 500 rows, without
         groups and copies. For balls and ellipsoids, and elsewhere, the guarantee of chosen settings is "about":
-        measured, not proved. For boxes, and where some rows have more copies than others, it is always "about". The
+        measured, not proved. For boxes, and where some rows have more copies than others, it is always "about"; equal
+        rows of a table whose columns and outputs all have few values (below 20) are no copies. The
         mean is unpenalised here, so the centre can differ from :meth:`predict`.
 
         Parameters

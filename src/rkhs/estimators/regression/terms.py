@@ -74,7 +74,14 @@ class Regression:
     @property
     def copies(self) -> np.ndarray:
         """Group of each item, shape (n,): copies with equal targets share one and count as one of more weight."""
-        return copies(self.grams, self.targets)
+        return self._copies(np.arange(len(self.targets)))
+
+    def _copies(self, rows: np.ndarray) -> np.ndarray:
+        """Group of each of some rows, with its copies; rows of few values have none."""
+        if self.training.of_few_values:
+            return np.arange(len(rows))
+        places = torch.from_numpy(rows).to(self.targets.device)
+        return copies([K[places][:, places] for K in self.grams], self.targets[places])
 
     @property
     def largest(self) -> float:
@@ -109,8 +116,10 @@ class Regression:
         if len(values):
             regs = regs_above_rounding(regs, K, values)
         array = rows.cpu().numpy()
-        groups, group_ids = (copies([K], U), None) if group_ids is None else (None, group_ids[array])
-        if groups is not None:
+        groups, group_ids = (
+            (self._copies(np.flatnonzero(array)), None) if group_ids is None else (None, group_ids[array])
+        )
+        if groups is not None and not self.training.has_few_items:
             warn_of_repeats(K, U, groups)
         path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups, group_ids)
         errors = [float(w @ (residuals * residuals).sum(1)) for residuals, _ in path]
@@ -129,8 +138,9 @@ class Regression:
         (loss,), found = self.settled([options.loss], options.reg, center=options.center)
         problem = found.problem(loss, options.reg)
         solution = options.solver_for(problem).solve(problem, monitor=options.monitor("fit"))
-        alike = self.training.weights is None
-        return replace(found.machine(problem, solution, loss), reg=options.reg if alike else None), solution
+        reg = options.reg if self.training.weights is None else None
+        model = found.machine(problem, solution, loss)
+        return replace(model, reg=reg, equal_alone=self.training.of_few_values), solution
 
     def machine(self, problem: DualProblem, solution: Solution, loss: Loss) -> MachineModel:
         """The model of a solved problem, with its dual certificates."""
