@@ -45,8 +45,8 @@ def copies(grams: Sequence[Tensor], targets: Tensor | None = None) -> np.ndarray
 def are_measured(X: Any) -> bool:
     """Whether some column of a table (n, d) has many different values, so that equal rows are one row given again.
 
-    Else rows are combinations of a few values, such as yes and no, or the levels of categories. New rows of the same law
-    have the same combinations, and their errors are those of rows left out one by one, though equal ones stay.
+    Else rows are combinations of a few values, such as yes and no, or the levels of categories. New rows of the same
+    law have the same combinations, and their errors are those of rows left out one by one, though equal ones stay.
     """
     least = max(_MEASURED, _MEASURED_SHARE * len(X))
     return any(len(np.unique(column)) >= least for column in as_numpy(X).T)

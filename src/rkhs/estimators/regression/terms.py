@@ -116,9 +116,8 @@ class Regression:
         if len(values):
             regs = regs_above_rounding(regs, K, values)
         array = rows.cpu().numpy()
-        groups, group_ids = (
-            (self._copies(np.flatnonzero(array)), None) if group_ids is None else (None, group_ids[array])
-        )
+        groups = self._copies(np.flatnonzero(array)) if group_ids is None else None
+        group_ids = None if group_ids is None else group_ids[array]
         if groups is not None and not self.training.has_few_items:
             warn_of_repeats(K, U, groups)
         path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups, group_ids)
