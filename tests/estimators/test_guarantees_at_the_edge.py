@@ -275,15 +275,3 @@ def test_a_posterior_variance_is_not_negative_for_a_training_row() -> None:
     deviations = model.predict(1e4 * np.vstack([X, 0.0 * X[:1]]), return_std=True)[1]
     assert np.isfinite(deviations).all()
     assert deviations.min() > 0.0
-
-
-def test_sets_of_new_groups_hold_the_outputs_whose_p_value_is_above_alpha() -> None:
-    rng, inside = np.random.default_rng(0), []
-    for _ in range(60):
-        X, groups = clusters(rng, 20)
-        y = X[:, 0] + 0.5 * rng.normal(size=20).repeat(4)
-        new = clusters(rng, 25)[0][::4]
-        truth = new[:, 0] + 0.5 * rng.normal(size=25)
-        model = OperatorKernelRegressorCV(Gaussian(0.3), regs=[1e-3]).fit(X, y, groups=groups)
-        inside.append(model.predict_set(new).contains(truth).mean())
-    assert np.mean(inside) > 0.9 - 2.0 * np.std(inside) / 60**0.5
