@@ -236,6 +236,8 @@ def test_a_robust_fit_finds_an_item_that_is_wrong_in_both_measurements() -> None
 
 def test_combinations_of_a_few_values_are_no_items_measured_again() -> None:
     rng = np.random.default_rng(0)
+    assert repeats_items("vectors", np.tile(rng.normal(size=(6, 2)), (2, 1)))  # of six rows, each measured
+    assert not repeats_items("vectors", rng.integers(2, size=(12, 5)).astype(float))
     assert repeats_items("vectors", rng.normal(size=(60, 2)))
     assert not repeats_items("vectors", rng.integers(5, size=(60, 3)).astype(float))
     assert repeats_items("sequences", None)

@@ -48,8 +48,11 @@ def are_measured(X: Any) -> bool:
     Else rows are combinations of a few values, such as yes and no, or the levels of categories. New rows of the same
     law have the same combinations, and their errors are those of rows left out one by one, though equal ones stay.
     """
-    least = max(_MEASURED, _MEASURED_SHARE * len(X))
-    return any(len(np.unique(column)) >= least for column in as_numpy(X).T)
+    rows = as_numpy(X)
+    least = max(_MEASURED, _MEASURED_SHARE * len(rows))
+    if len(rows) < 4 * _MEASURED:  # of few rows a measured column may tell all different ones apart
+        least = min(least, max(len(np.unique(rows, axis=0)), len(rows) / 4))
+    return any(len(np.unique(column)) >= least for column in rows.T)
 
 
 def copies_last(X: Tensor, order: np.ndarray) -> tuple[np.ndarray, int]:

@@ -74,19 +74,23 @@ class Regression:
     @property
     def copies(self) -> np.ndarray:
         """Group of each item, shape (n,): copies with equal targets share one and count as one of more weight."""
-        return self._copies(np.arange(len(self.targets)))
+        return self._copies(self.grams, self.targets)
 
-    def _copies(self, rows: np.ndarray) -> np.ndarray:
+    def _copies(self, grams: Sequence[Tensor], targets: Tensor) -> np.ndarray:
         """Group of each of some rows, with its copies; rows of few values have none."""
-        if self.training.of_few_values:
-            return np.arange(len(rows))
-        places = torch.from_numpy(rows).to(self.targets.device)
-        return copies([K[places][:, places] for K in self.grams], self.targets[places])
+        return np.arange(len(targets)) if self.training.of_few_values else copies(grams, targets)
 
     @property
     def largest(self) -> float:
         """Largest ``k_t(x, x)``."""
         return max(float(K.diagonal().max()) for K in self.grams)
+
+    def _warned_copies(self, K: Tensor, targets: Tensor) -> np.ndarray:
+        """Group of each of some rows, with its copies, and a warning of repeats."""
+        groups = self._copies([K], targets)
+        if not self.training.has_few_items:
+            warn_of_repeats(K, targets, groups)
+        return groups
 
     def settled(self, losses: list[Loss], reg: float, *, center: bool) -> tuple[list[Loss], Regression]:
         """Losses with their automatic parameters resolved, and targets around the mean of the inliers."""
@@ -116,10 +120,7 @@ class Regression:
         if len(values):
             regs = regs_above_rounding(regs, K, values)
         array = rows.cpu().numpy()
-        groups = self._copies(np.flatnonzero(array)) if group_ids is None else None
-        group_ids = None if group_ids is None else group_ids[array]
-        if groups is not None and not self.training.has_few_items:
-            warn_of_repeats(K, U, groups)
+        groups, group_ids = (self._warned_copies(K, U), None) if group_ids is None else (None, group_ids[array])
         path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups, group_ids)
         errors = [float(w @ (residuals * residuals).sum(1)) for residuals, _ in path]
         best = int(np.argmin(errors))
