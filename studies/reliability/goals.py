@@ -1,4 +1,4 @@
-"""The goals R1 to R20: what each guarantees, which script measures it, and how its output is read.
+"""The goals R1 to R21: what each guarantees, which script measures it, and how its output is read.
 
 No figure stands here: all are parsed from what the scripts print.
 """
@@ -34,6 +34,8 @@ class Script:
     """Environment variables of the full size."""
     alone: bool = False
     """Whether nothing else may run beside it, because it measures time."""
+    writes: bool = False
+    """Whether it writes a table of its own into the page, if asked by ``--write``."""
 
 
 def passing(at_least: int = 1) -> Callable[[str, bool], Reading]:
@@ -283,6 +285,21 @@ SCRIPTS = (
         ),
         module("mutations", "--jobs", "1", "--every", "6"),
         module("mutations", "--jobs", "1"),
+    ),
+    Script(
+        (
+            Targets(
+                "R21",
+                "level of novelty and coverage of each kind of set under twelve laws: as guaranteed, up to 3 s.e.",
+                line(
+                    r"laws: (?P<text>\d+ levels and coverages under \d+ laws, (?P<wrong>\d+) not as guaranteed)",
+                    "wrong",
+                ),
+            ),
+        ),
+        module("laws", "--draws", "40"),
+        module("laws", "--draws", "400"),
+        writes=True,
     ),
     Script(
         (

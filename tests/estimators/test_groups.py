@@ -183,15 +183,15 @@ def with_new(x: np.ndarray, reg: float) -> np.ndarray:
     return P - np.outer(P.sum(1), P.sum(1)) / P.sum()
 
 
-def is_member(A: np.ndarray, targets: np.ndarray, needed: int, *, metric: bool) -> bool:
-    """Whether the last target is in the full conformal set, each row without its group, by its definition."""
+def is_member(A: np.ndarray, targets: np.ndarray, alpha: float, *, metric: bool) -> bool:
+    """Whether the p-value of the last target, each row without its group, is above ``alpha``, by its definition."""
     G, scores = np.linalg.inv(targets.T @ A @ targets) if metric else np.eye(targets.shape[1]), np.empty(35)
     for rows in PARTS:
         V = np.linalg.inv(A[np.ix_(rows, rows)])
         residuals = V @ A[rows] @ targets
         scores[rows] = ((residuals @ G) * residuals).sum(1) / np.diag(V)
     larger = scores[:-1] >= scores[-1] * (1.0 - 1e-9)
-    return sum(larger[rows].mean() for rows in PARTS[:-1]) >= needed - 1e-9
+    return (1.0 + sum(larger[rows].mean() for rows in PARTS[:-1])) / len(PARTS) > alpha + 1e-9
 
 
 def test_an_interval_leaves_each_row_out_with_its_group() -> None:
@@ -202,7 +202,7 @@ def test_an_interval_leaves_each_row_out_with_its_group() -> None:
     assert (sets.guarantee, sets.scope) == ("about", "items")
     for x, low, high in zip(new, sets.lower, sets.upper, strict=True):
         A, grid = with_new(x, model.reg_), np.linspace(1.2 * low - 0.2 * high, 1.2 * high - 0.2 * low, 301)
-        inside = [is_member(A, np.append(Y[:, 0], y)[:, None], 3, metric=False) for y in grid]
+        inside = [is_member(A, np.append(Y[:, 0], y)[:, None], 0.3, metric=False) for y in grid]
         assert grid[inside][[0, -1]] == pytest.approx([low, high], abs=grid[1] - grid[0])
 
 
@@ -219,7 +219,7 @@ def test_balls_hold_the_sets_without_groups_of_each_row(shape: Any) -> None:
     A, members = with_new(x, model.reg_), []
     for size in (0.5, 0.95, 1.001, 1.2):
         outputs = sets.center + size * sets.radius * directions
-        found = [is_member(A, np.vstack([Y[:, :2], y]), 3, metric=shape == "ellipsoid") for y in outputs]
+        found = [is_member(A, np.vstack([Y[:, :2], y]), 0.3, metric=shape == "ellipsoid") for y in outputs]
         members.append(np.mean(found))
     assert members[0] == 1.0
     assert members[2:] == [0.0, 0.0]

@@ -178,10 +178,10 @@ class KernelAutoencoder(BaseAutoencoder):
         The values that were compared, and their errors on held-out items. NaN: not computed, because two values in a
         row were worse.
     held_out_error_ : float or None
-        Error of held-out rows, as a share of the variance. Where ``decoder_reg_`` is chosen: of the rows that it was
-        chosen on, which its decoder, or two of its leaves, and the encoder, of a stage before the last one, have not
-        seen; they are part of the finished fit, and new rows lose less, by up to a fifth. Else that of the chosen
-        ``reg_``, on at most 2,000 rows with landmarks.
+        Error of held-out rows, as a share of the variance (see Notes for equal rows). Where ``decoder_reg_`` is chosen:
+        of the rows that it was chosen on, which its decoder, or two of its leaves, and the encoder, of a stage before
+        the last one, have not seen; they are part of the finished fit, and new rows lose less, by up to a fifth. Else
+        that of the chosen ``reg_``, on at most 2,000 rows with landmarks.
     at_edge_ : dict or None
         ``{"reg": "weakest"}`` or ``{"reg": "strongest"}`` if the chosen value is the last one on that side and the
         error was still falling. Empty otherwise.
@@ -234,6 +234,10 @@ class KernelAutoencoder(BaseAutoencoder):
     features of the items themselves are rebuilt with one hidden layer and no other option. Otherwise the values are
     ``1e-2`` for the first layer, ``1e-3`` between, and ``1e-6`` to ``1e-3`` for the last. "Choosing settings" in
     ``docs/user/selection.md`` gives every rule.
+
+    **Equal rows.** Equal rows are held out together, as copies of one, where some column has many values (20, and a
+    tenth of the rows), or tells all different rows apart. Rows of few values in each column, such as yes and no, are
+    held out one by one: new rows have the same combinations.
 
     **Heavy tails.** Where the farthest 2 % of the rows hold over a tenth of the squared distance to the mean, kernels
     that grow with a row are compared too; ``docs/user/selection.md`` says which, and where.

@@ -237,7 +237,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         grids, training, closed = twin._open(X, y, None)
         if not closed or len(training) > FEW_ROWS:
             return None
-        alike = copies([K for grid in grids for K in grid.grams], training.targets)
+        alike = self._alike(grids, training)
         rows, place, w = merged_copies(alike, grids[0].weights)
         together = np.arange(len(training)) if self.groups_ is None else self.groups_
         number = merged_copies(together[rows.cpu().numpy()], w)[1]
@@ -295,9 +295,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
         weights = grids[0].weights
         alike = None
         if together is None:
-            targets = None if self._by_items and y is not None else training.targets
-            alike = copies([K for grid in grids for K in grid.grams], targets)
-            if isinstance(self.cv, (str, int)) and not self._by_items:
+            alike = self._alike(grids, training, items=self._by_items and y is not None)
+            if isinstance(self.cv, (str, int)) and not self._by_items and not training.has_few_items:
                 warn_of_repeats(grids[0].grams[0], training.targets, alike)
         if y is None:
             first, _, w = merged_copies(alike, weights)
@@ -311,6 +310,12 @@ class OperatorKernelRegressorCV(VectorRegressor):
             errors, shares = [self._finite(grid.errors(folds)) for grid in grids], np.ones(len(folds))
         self.cv_errors_ = np.stack(errors)
         return self.cv_errors_ @ (shares / shares.sum())
+
+    def _alike(self, grids: list[MachineGrid], training: Training, *, items: bool = False) -> np.ndarray:
+        """Group of each row of the fit, shape (n,), with its copies, or with all rows of its item."""
+        if training.of_few_values and not items:
+            return np.arange(len(training))
+        return copies([K for grid in grids for K in grid.grams], None if items else training.targets)
 
     def _copies(self, X: Any) -> np.ndarray:
         """Group of each item of the fit: items that the kernel cannot distinguish share one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import row_index, to_tensor
+from rkhs._core.copies import are_measured
 from rkhs._core.errors import InputError, quote
 from rkhs.augment import Augmentation, augmented
 from rkhs.engines import Rows
@@ -39,8 +41,23 @@ class Training:
 
     @property
     def groups(self) -> np.ndarray:
-        """Group of each item, shape (n,): equal items with equal targets share one and count as one of more weight."""
+        """Group of each item, shape (n,): equal items with equal targets share one and count as one of more weight.
+
+        Items and targets of few values are groups of their own.
+        """
+        if self.of_few_values:
+            return np.arange(len(self))
         return equal_rows(self.items) if self.self_targets else equal_rows(self.items, self.targets)
+
+    @cached_property
+    def of_few_values(self) -> bool:
+        """Whether items and targets are combinations of a few values, which new rows have too: equal ones no copies."""
+        return self.has_few_items and (self.self_targets or (not self.target_gram and _has_few(self.targets)))
+
+    @cached_property
+    def has_few_items(self) -> bool:
+        """Whether the items are combinations of a few values."""
+        return not self.gram and _has_few(self.items)
 
     def part(self, rows: np.ndarray) -> Training:
         """The training data of the rows of positive weight among ``rows``."""
@@ -92,6 +109,10 @@ def cut(items: Any, rows: np.ndarray | None, columns: np.ndarray | None = None) 
         return [items[i] for i in rows]
     index = row_index(rows, items)
     return items[index] if columns is None else items[index[:, None], row_index(columns, items)]
+
+
+def _has_few(rows: Any) -> bool:
+    return isinstance(rows, Tensor) and rows.ndim == 2 and not are_measured(rows)
 
 
 def equal_rows(*rows: Any) -> np.ndarray:

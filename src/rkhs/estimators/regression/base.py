@@ -272,7 +272,8 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         for each candidate output, the setting is chosen symmetrically in the n + 1 rows (the largest likelihood of n of
         them, over which row is left out), so that the guarantee holds too. This is done for at most 500 rows, without
         groups and copies. For balls and ellipsoids, and elsewhere, the guarantee of chosen settings is "about":
-        measured, not proved. For boxes, and where some rows have more copies than others, it is always "about". The
+        measured, not proved. For boxes, and where some rows have more copies than others, it is always "about"; equal
+        rows of a table whose columns and outputs all have few values (below 20) are no copies. The
         mean is unpenalised here, so the centre can differ from :meth:`predict`.
 
         Parameters
@@ -284,7 +285,8 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         held_out : pair (X, y), default=None
             Rows that the fit did not see. Then the sets are split conformal, for every loss, storage and kernel, with a
             proof and all of one size. If some of these rows equal training items that the model stores, it warns, and
-            the guarantee is "about".
+            the guarantee is "about". Rows with a gap (NaN) in ``y`` are left out: the guarantee is for new items like
+            the rows whose outputs are all known.
         diag : float or array of shape (m,), optional
             ``k(x, x)`` of the new items with ``kernel="precomputed"``; None: that of the training items if all agree.
         gram : array of shape (n, n), optional
@@ -297,7 +299,9 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         Raises
         ------
         InputError
-            Without ``held_out``, where rows cannot be left out in closed form; for ellipsoids of dependent outputs.
+            Without ``held_out``, where rows cannot be left out in closed form, and where ``reg`` is below ``1.1e-14``
+            times the mean of ``k(x, x)`` (float64), so that answers would be rounding errors; for ellipsoids of
+            dependent outputs.
 
         Notes
         -----
@@ -318,7 +322,13 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         if given.size != known.size:
             raise InputError(f"held_out must hold outputs of shape {known.shape}; got {given.shape}")
         residuals = given - known.reshape(given.shape)
-        return replace(split_sets(self.model_, center, residuals, coverage, shape), guarantee=self._guarantee_of(other))
+        whole = ~np.isnan(residuals).any(1)
+        if not whole.any():
+            raise InputError(
+                f"held_out must have rows whose outputs are all known; each of its {len(given)} rows has a NaN in y"
+            )
+        sets = split_sets(self.model_, center, residuals[whole], coverage, shape)
+        return replace(sets, guarantee=self._guarantee_of(other))
 
     def p_values(self, X: Any, *, diag: ArrayLike | None = None, gram: ArrayLike | None = None) -> np.ndarray:
         """Conformal p-values of new items, shape (m,): small where an item is unlike the training items.

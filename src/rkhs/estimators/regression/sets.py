@@ -49,7 +49,11 @@ class LeftOutMachine:
                 raise InputError(f"gram must have the {model.map.width} rows of the fit; got {len(K)}")
             self.diagonal = read_diagonal(diag, machine._read_new(X), K.diagonal().cpu().numpy())
             self.K = K.cpu().double()
-        self.calibration: Calibration = self.model.calibrated(K).in_groups(machine.groups_)
+        self.calibration = self._in_groups(self.model.calibrated(K))
+
+    def _in_groups(self, calibration: Calibration) -> Calibration:
+        """Leave rows out in the groups of the fit."""
+        return calibration.in_groups(self.machine.groups_)
 
     @property
     def residuals(self) -> np.ndarray:
@@ -78,21 +82,25 @@ class LeftOutMachine:
         compared, K = self.machine._compared, self.model.gram() if self.K is None else self.K
         if compared is None:
             return [(self.model, [self.calibration])]
-        found = []
+        found, targets = [], self.model.targets(K)
         for kernel, regs in compared:
             model = self.model if kernel is None else self.model.with_kernel(kernel)
             other = K if kernel is None else model.gram()
-            usable = regs_above_rounding(regs, other, torch.ones(1))
-            found.append((model, [self.model.with_setting(K, other, float(reg)) for reg in usable]))
+            usable = regs_above_rounding(regs, other.to(model.dtype), torch.ones(1))
+            found.append((model, [self.model.with_gram(other, targets, float(reg)) for reg in usable]))
         return found
 
     def joint_p_value(self, kernels: Sequence[Kernel], items: Any) -> float:
-        """The p-value of the last of some items given the others, with the ridge of the machine."""
-        like, ridge = torch.zeros(1, dtype=torch.float64), self.calibration.ridge
+        """The p-value of the last of some items given the others, with targets, reg and groups of the machine."""
+        like = torch.zeros(1, dtype=torch.float64)
         K = torch.stack([clipped_gram(kernel, items, like) for kernel in kernels]).sum(0)
-        mean = bool(self.calibration.mean_variance)
-        others = Calibration.from_gram(K[:-1, :-1], K.new_zeros(len(K) - 1, 1), ridge, mean=mean)
+        others = self._in_groups(self.model.with_gram(K[:-1, :-1], self._targets))
         return float(others.p_values(others.new(K[-1:, :-1], K.diagonal()[-1:]))[0])
+
+    @cached_property
+    def _targets(self) -> Tensor:
+        """Coordinates (n, r) of the targets, which tell which rows are copies."""
+        return self.model.targets(self.model.gram())
 
     def each(self, function: Callable[[NewItems], Any]) -> Any:
         """Apply a function to the new items, tile by tile: an array, or a tuple of such."""

@@ -74,12 +74,23 @@ class Regression:
     @property
     def copies(self) -> np.ndarray:
         """Group of each item, shape (n,): copies with equal targets share one and count as one of more weight."""
-        return copies(self.grams, self.targets)
+        return self._copies(self.grams, self.targets)
+
+    def _copies(self, grams: Sequence[Tensor], targets: Tensor) -> np.ndarray:
+        """Group of each of some rows, with its copies; rows of few values have none."""
+        return np.arange(len(targets)) if self.training.of_few_values else copies(grams, targets)
 
     @property
     def largest(self) -> float:
         """Largest ``k_t(x, x)``."""
         return max(float(K.diagonal().max()) for K in self.grams)
+
+    def _warned_copies(self, K: Tensor, targets: Tensor) -> np.ndarray:
+        """Group of each of some rows, with its copies, and a warning of repeats."""
+        groups = self._copies([K], targets)
+        if not self.training.has_few_items:
+            warn_of_repeats(K, targets, groups)
+        return groups
 
     def settled(self, losses: list[Loss], reg: float, *, center: bool) -> tuple[list[Loss], Regression]:
         """Losses with their automatic parameters resolved, and targets around the mean of the inliers."""
@@ -109,9 +120,7 @@ class Regression:
         if len(values):
             regs = regs_above_rounding(regs, K, values)
         array = rows.cpu().numpy()
-        groups, group_ids = (copies([K], U), None) if group_ids is None else (None, group_ids[array])
-        if groups is not None:
-            warn_of_repeats(K, U, groups)
+        groups, group_ids = (self._warned_copies(K, U), None) if group_ids is None else (None, group_ids[array])
         path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups, group_ids)
         errors = [float(w @ (residuals * residuals).sum(1)) for residuals, _ in path]
         best = int(np.argmin(errors))
@@ -129,8 +138,9 @@ class Regression:
         (loss,), found = self.settled([options.loss], options.reg, center=options.center)
         problem = found.problem(loss, options.reg)
         solution = options.solver_for(problem).solve(problem, monitor=options.monitor("fit"))
-        alike = self.training.weights is None
-        return replace(found.machine(problem, solution, loss), reg=options.reg if alike else None), solution
+        reg = options.reg if self.training.weights is None else None
+        model = found.machine(problem, solution, loss)
+        return replace(model, reg=reg, equal_alone=self.training.of_few_values), solution
 
     def machine(self, problem: DualProblem, solution: Solution, loss: Loss) -> MachineModel:
         """The model of a solved problem, with its dual certificates."""
