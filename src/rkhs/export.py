@@ -133,7 +133,13 @@ def as_module(model: KernelEstimator, *, part: str | None = None, trainable: boo
 
     Notes
     -----
-    A derivative costs about as much as the value: O(m n d). There are no second derivatives.
+    A first derivative costs about as much as the value: O(m n d). Higher ones, and ``vmap``, ``jacrev``, ``jacfwd``,
+    ``jvp`` and ``hessian`` of ``torch.func``, differentiate the formulas of the kernels by autograd, with O(m n d)
+    memory for kernels of distances. They leave out kinks: of Laplacian, Matern(0.5) and NTK at equal rows.
+    ``torch.export`` with ``strict=False`` takes all kernels that have them; ``torch.compile``
+    with ``fullgraph=True`` those without arrays as parameters. Refused, with the way out: higher derivatives of refined
+    codes, and of kernels without a formula in torch (:class:`~rkhs.kernels.FromSklearn`,
+    :class:`~rkhs.kernels.MinMax`, classes of your own without ``_plain``).
 
     Examples
     --------

@@ -178,6 +178,17 @@ class Kernel(Configurable):
     def _diag(self, X: Any) -> Tensor:
         """Diagonal of the Gram matrix."""
 
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        """``k(X, Y)`` in operations that torch differentiates any number of times, maps over batches and compiles."""
+        raise InputError(
+            f"{type(self).__name__} has no formula that torch transforms; use a Gaussian or Matern kernel for second "
+            "derivatives, torch.func, torch.compile and torch.export"
+        )
+
+    def _plain_diag(self, X: Tensor) -> Tensor:
+        """The diagonal in operations of :meth:`_plain`."""
+        return self._diag(X)
+
     def _memory(self, X: Any) -> float:
         """Bytes that the features of these items take while their Gram matrix is computed, without that matrix."""
         return 0.0
@@ -349,6 +360,12 @@ class Mapped(Derived):
 
     def _diag(self, X: Tensor) -> Tensor:
         return self.base._diag(self._mapped(X))
+
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        return self.base._plain(self._mapped(X), self._mapped(Y))
+
+    def _plain_diag(self, X: Tensor) -> Tensor:
+        return self.base._plain_diag(self._mapped(X))
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         return self._back(self.base._pullback(self._mapped(X), S, K), X)

@@ -212,13 +212,23 @@ class FromModule(VectorKernel):
         if not isinstance(H, Tensor) or H.ndim != 2 or len(H) != len(X):
             got = tuple(H.shape) if isinstance(H, Tensor) else type(H).__name__
             raise InputError(f"FromModule.module must give features of shape ({len(X)}, p); got {got}. Flatten them")
-        if not bool(torch.isfinite(H.detach()).all()):
-            raise InputError("FromModule.module must give finite features; got NaN or infinity")
         return H.to(dtype=X.dtype, device=X.device)
 
     def _features(self, X: Tensor) -> Tensor:
         with torch.no_grad():
-            return self._map(X)
+            return self._finite(self._map(X))
+
+    @staticmethod
+    def _finite(H: Tensor) -> Tensor:
+        if not bool(torch.isfinite(H.detach()).all()):
+            raise InputError("FromModule.module must give finite features; got NaN or infinity")
+        return H
+
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        return self._base._plain(self._map(X), self._map(Y))
+
+    def _plain_diag(self, X: Tensor) -> Tensor:
+        return self._base._plain_diag(self._map(X))
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         return self._base._gram(self._features(X), None if Y is None else self._features(Y))
@@ -230,7 +240,7 @@ class FromModule(VectorKernel):
         """Pull a gradient with respect to the features back to ``X``."""
         with torch.enable_grad():
             leaf = X.detach().clone().requires_grad_()
-            H = self._map(leaf)
+            H = self._finite(self._map(leaf))
         (gradient,) = torch.autograd.grad(H, leaf, pull(H.detach()))
         return gradient
 
