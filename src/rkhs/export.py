@@ -16,6 +16,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import resolve_dtype
 from rkhs._core.checks import check_choice, check_flag
+from rkhs._core.devices import naming_devices
 from rkhs._core.errors import InputError, optional
 from rkhs._core.files import atomic_file
 from rkhs.estimators import (
@@ -35,6 +36,7 @@ __all__ = ["as_module", "to_onnx"]
 _OPSET = 17
 
 
+@naming_devices
 def to_onnx(
     model: KernelEstimator, path: str | os.PathLike[str], *, part: str | None = None, dtype: str = "float64"
 ) -> dict[str, tuple[int, ...]]:
@@ -102,6 +104,7 @@ def to_onnx(
     return shapes
 
 
+@naming_devices
 def as_module(model: KernelEstimator, *, part: str | None = None, trainable: bool = False) -> torch.nn.Module:
     """A fitted encoder, decoder or predictor as a module of torch: a layer of a network, with derivatives.
 

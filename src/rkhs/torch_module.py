@@ -37,7 +37,7 @@ def _values(kernel: Kernel, rows: Tensor, supports: Tensor) -> Tensor:
         _check_written(kernel)
     elif torch.compiler.is_dynamo_compiling() and not _is_one_graph(kernel):
         return _gram_outside_graphs(rows, supports, kernel)
-    elif not torch.compiler.is_compiling() and not any(map(_is_transformed, (rows, supports))):
+    elif not torch.compiler.is_compiling() and not any(map(_is_transformed, (rows, supports))) and not rows.is_meta:
         return _Gram.apply(rows, supports, kernel)
     return kernel._plain(rows, supports)  # a graph holds no blocks of rows and no branch that reads numbers
 
@@ -183,7 +183,7 @@ def _check_written(kernel: Kernel) -> None:
 
 def _refined_once(model: AutoencoderLayers, rows: Tensor, raw: Tensor, codes: Tensor) -> Tensor:
     """Refined codes, whose first derivatives alone are right."""
-    if _is_transformed(rows):
+    if rows.is_meta or _is_transformed(rows):
         raise InputError(_REFINED)
     rows, raw, codes = (_OneDerivative.apply(part) for part in (rows, raw, codes))
     return refined_codes(model, rows, raw, codes, None)

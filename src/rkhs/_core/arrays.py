@@ -41,6 +41,8 @@ def as_numpy(X: Any, name: str = "X") -> Any:
     if isinstance(X, Tensor):
         if X.layout != torch.strided:
             raise InputError(f"{name} must be a dense tensor; got layout {X.layout}. Pass its to_dense()")
+        if X.is_meta:
+            raise InputError(f"{name} must hold numbers; got a tensor on the device 'meta', which has none")
         small = X.detach().cpu().resolve_conj().resolve_neg()
         return (small.float() if small.dtype == torch.bfloat16 else small).numpy()
     if isinstance(X, np.ma.MaskedArray):

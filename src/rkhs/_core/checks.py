@@ -42,6 +42,22 @@ def real_array(X: Any, name: str) -> np.ndarray:
         raise InputError(f"{name} must hold real numbers; got what NumPy cannot read: {error}") from None
 
 
+def check_labels(labels: np.ndarray, advice: str) -> np.ndarray:
+    """Refuse labels that are missing, or of kinds that have no common order; ``advice``: what to do instead of None."""
+    if labels.dtype != object:
+        return labels
+    values = labels.ravel().tolist()
+    for row, value in enumerate(values):
+        if value is None or value != value:
+            raise InputError(f"y must have a label in every row; got {value} in row {row} (from 0). {advice}")
+    try:
+        sorted(values)
+    except TypeError:
+        kinds = " and ".join(sorted({type(value).__name__ for value in values}))
+        raise InputError(f"y must hold labels of one kind; got {kinds}. Make all of them texts, or numbers") from None
+    return labels
+
+
 def is_missing(error: Exception) -> bool:
     """Whether an error says that a cell is pd.NA, which no number stands for."""
     return "NAType" in str(error)

@@ -13,6 +13,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, check_items, to_tensor
 from rkhs._core.checks import Declared, refuse_undeclared
 from rkhs._core.config import Configurable
+from rkhs._core.devices import naming_devices
 from rkhs._core.errors import InputError, in_range
 from rkhs._core.lazy import ByName
 from rkhs._core.linalg import Outer
@@ -91,6 +92,7 @@ class Kernel(Configurable):
     row_width: int | None = None
     """Number of columns where the items are rows of a sparse matrix; None for all other items."""
 
+    @naming_devices
     def __call__(self, X: Any, Y: Any = None) -> Any:
         """Gram matrix ``k(x_i, y_j)``, shape (n, m)."""
         as_tensor = isinstance(X, Tensor)
@@ -110,6 +112,7 @@ class Kernel(Configurable):
             raise not_finite(kernel, K)
         return K if as_tensor else K.cpu().numpy()
 
+    @naming_devices
     def diag(self, X: Any) -> Any:
         """Diagonal ``k(x_i, x_i)``, shape (n,); a tensor if ``X`` is one, else an array."""
         A = self.read(X)
@@ -429,6 +432,8 @@ def _read_tensor(X: Tensor, reader: str) -> Tensor:
             f"{reader} records no gradients; got a tensor with requires_grad=True. Pass X.detach(), and take gradients "
             "from pullback or cross_pullback"
         )
+    if X.is_meta:
+        raise InputError(f"{reader} reads numbers; got a tensor on the device 'meta', which has none")
     X = X.detach()
     return X if X.dtype in (torch.float32, torch.float64) else X.to(torch.float64)
 
