@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-import warnings
+import threading
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
@@ -17,7 +17,7 @@ from torch import Tensor
 from rkhs._core.arrays import resolve_dtype
 from rkhs._core.checks import check_choice, check_flag
 from rkhs._core.devices import naming_devices
-from rkhs._core.errors import InputError, optional
+from rkhs._core.errors import InputError, filtering_warnings, optional
 from rkhs._core.files import atomic_file
 from rkhs.estimators import (
     KernelAutoencoder,
@@ -34,6 +34,7 @@ from rkhs.torch_module import FittedModule
 __all__ = ["as_module", "to_onnx"]
 
 _OPSET = 17
+_TRACING = threading.Lock()  # the exporter of torch has a state of the process, and fails in a second thread
 
 
 @naming_devices
@@ -88,7 +89,7 @@ def to_onnx(
     optional("onnx")
     # The newer exporter of torch needs one more package.
     buffer: Any = io.BytesIO()
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    with _TRACING, filtering_warnings("ignore", DeprecationWarning):
         torch.onnx.export(
             module,
             (torch.zeros(2, *columns, dtype=kind),),

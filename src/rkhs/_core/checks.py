@@ -44,7 +44,7 @@ def real_array(X: Any, name: str) -> np.ndarray:
 
 def check_labels(labels: np.ndarray, advice: str) -> np.ndarray:
     """Refuse labels that are missing, or of kinds that have no common order; ``advice``: what to do instead of None."""
-    if labels.dtype != object:
+    if labels.dtype != object or not labels.ndim:
         return labels
     values = labels.ravel().tolist()
     for row, value in enumerate(values):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -12,7 +11,7 @@ import torch
 
 from rkhs._core.arrays import is_curves, read_curves
 from rkhs._core.checks import check_number, naming, real_array
-from rkhs._core.errors import InputError, OutlierWarning, some_rows, warn
+from rkhs._core.errors import InputError, OutlierWarning, some_rows, unwarned, warn
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.curve_choice import (
     BASES,
@@ -204,7 +203,7 @@ class FunctionalKernelRegressor(DualRegressor):
         bases = self._bases
 
         def opened(kernel: Kernel | None, row_weights: ArrayLike | None, basis: Kernel | str = bases[0]) -> Regression:
-            with warnings.catch_warnings(action="ignore"):  # the fit itself warns
+            with unwarned():  # the fit itself warns
                 return reader._prepare(X, y, row_weights, kernel, drop=True, gaps=True, basis=basis)
 
         given = opened(None, sample_weight)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_folds, check_list, check_number, check_numbers
-from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning
+from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning, unwarned
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.estimators.regression.base import VectorRegressor
@@ -276,9 +275,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
 
     def _take(self, final: OperatorKernelRegressor, *data: Any) -> None:
         """Fit the chosen machine, and copy its fitted attributes."""
-        with warnings.catch_warnings():  # already given, for the same matrix
-            for kind in (ColumnWarning, NotPositiveSemidefiniteWarning):
-                warnings.simplefilter("ignore", kind)
+        with unwarned(ColumnWarning, NotPositiveSemidefiniteWarning):  # already given, for the same matrix
             final.fit(*data)
         params, announced = final.get_params(deep=False), getattr(self, "announced_bytes_", 0)
         self.__dict__.update({name: value for name, value in vars(final).items() if name not in params})

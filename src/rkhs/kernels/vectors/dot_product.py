@@ -155,7 +155,10 @@ class Linear(DotProduct):
         return self._value(A @ B.mT)
 
     def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
-        return super()._plain(self._shift(X, self.offset), self._shift(Y, self.offset))
+        if self.offset is None:
+            return super()._plain(X, Y)
+        shift = Y.new_tensor(self.offset)  # a constant of a graph, where torch.from_numpy would warn
+        return super()._plain(X - shift, Y - shift)
 
     def _add_gram(self, K: Tensor, X: Any, Y: Any = None, factor: float = 1.0) -> Tensor:
         A = self._shift(X, self.offset)
