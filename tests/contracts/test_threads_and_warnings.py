@@ -28,7 +28,7 @@ def texts(n: int) -> pd.DataFrame:
     return pd.DataFrame({"a": RNG.normal(size=n), "b": [f"t{i}" for i in range(n)], "c": RNG.normal(size=n)})
 
 
-def tested() -> Callable[[], Any]:
+def p_values() -> Callable[[], Any]:
     table, y = texts(30), RNG.normal(size=30)
     model = OperatorKernelRegressor(columns="filled").fit(table, y)
     return lambda: model.p_values(table[:4])
@@ -51,7 +51,7 @@ def chosen() -> Callable[[], Any]:
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
-@pytest.mark.parametrize("made", [tested, loading, indefinite, chosen])
+@pytest.mark.parametrize("made", [p_values, loading, indefinite, chosen])
 def test_an_ask_sets_no_filter_of_warnings(
     made: Callable[[], Callable[[], Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,7 +67,7 @@ def test_an_ask_sets_no_filter_of_warnings(
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
-@pytest.mark.parametrize("made", [tested, loading])
+@pytest.mark.parametrize("made", [p_values, loading])
 def test_asks_of_several_threads_leave_the_filters_of_warnings(made: Callable[[], Callable[[], Any]]) -> None:
     ask, expected = made(), warnings.filters[:]
     with ThreadPoolExecutor(6) as pool:
