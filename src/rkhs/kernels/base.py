@@ -94,7 +94,9 @@ class Kernel(Configurable):
 
     @naming_devices
     def __call__(self, X: Any, Y: Any = None) -> Any:
-        """Gram matrix ``k(x_i, y_j)``, shape (n, m)."""
+        """Gram matrix ``k(x_i, y_j)``, shape (n, m); for two single rows, each of shape (d,), the number ``k(x, y)``."""
+        if self.domain == "vectors" and np.ndim(X) == 1 and Y is not None and np.ndim(Y) == 1:
+            return self._of_two(X, Y)
         as_tensor = isinstance(X, Tensor)
         A = self.read(X)
         B = None if Y is None else self.read(Y)
@@ -111,6 +113,17 @@ class Kernel(Configurable):
         if not bool(torch.isfinite(K.sum())):
             raise not_finite(kernel, K)
         return K if as_tensor else K.cpu().numpy()
+
+    def _of_two(self, x: Any, y: Any) -> Any:
+        """Value of two rows, as scikit-learn asks for them; parameters of the data would be those of two rows."""
+        rows = [z[None] if isinstance(z, Tensor) else np.asarray(z)[None] for z in (x, y)]
+        if self.resolve(self.read(rows[0])) is not self:
+            raise InputError(
+                f"{self!r} takes parameters from the training data, and was called with two single rows, as by "
+                "scikit-learn's KernelRidge, KernelPCA, Nystroem and pairwise_kernels; give numbers for them, or use "
+                "GramTransformer(kernel) with kernel='precomputed'"
+            )
+        return self(*rows)[0, 0]
 
     @naming_devices
     def diag(self, X: Any) -> Any:

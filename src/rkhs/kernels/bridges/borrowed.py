@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_count, check_list
+from rkhs._core.config import hashed
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs._core.ownership import is_process_kernel
@@ -170,7 +171,9 @@ class FromModule(VectorKernel):
         mine, theirs = self.module.state_dict(), other.module.state_dict()
         return mine.keys() == theirs.keys() and all(torch.equal(mine[key], theirs[key]) for key in mine)
 
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        """Of the parameters and the class of the module."""
+        return hash((type(self), hashed([self.base, self.input_shape]), type(self.module)))
 
     @property
     def differentiable(self) -> bool:
