@@ -157,7 +157,7 @@ def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
 
 
 def check_folds(
-    cv: Any, n: int, y: Any = None, seed: Any = 0, together: np.ndarray | None = None
+    cv: Any, n: int, y: Any = None, seed: Any = 0, together: np.ndarray | None = None, groups: Any = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and held-out row numbers that a user's ``cv=`` means; a number means folds of shuffled rows."""
     # Such folds keep rows with equal entries of ``together`` (n,) on one side.
@@ -171,9 +171,11 @@ def check_folds(
         pairs = KFold(folds, shuffle=True, random_state=check_seed(seed)).split(different)  # files are often sorted
         return [(np.flatnonzero(np.isin(place, train)), np.flatnonzero(np.isin(place, test))) for train, test in pairs]
     try:
-        parts = [(np.asarray(train), np.asarray(test)) for train, test in check_cv(cv).split(np.zeros((n, 1)), y)]
+        pairs = check_cv(cv).split(np.zeros((n, 1)), y, groups)
+        parts = [(np.asarray(train), np.asarray(test)) for train, test in pairs]
     except (TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{wanted}; got {quote(cv)} with n_samples={n}: {error}") from None
+        why = "; pass fit(X, y, groups=groups)" if groups is None and "groups" in str(error) else ""
+        raise InputError(f"{wanted}; got {quote(cv)} with n_samples={n}: {error}{why}") from None
     good = all(
         rows.ndim == 1 and len(rows) and rows.dtype.kind in "iu" and rows.min() >= 0 and rows.max() < n
         for part in parts
