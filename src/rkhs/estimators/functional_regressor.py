@@ -132,10 +132,11 @@ class FunctionalKernelRegressor(DualRegressor):
     ones do not decide, is compared in place of the mean, in two eigendecompositions.
 
     *Unit of time.* Where a unit is ``c`` times as small (hours to seconds: ``c = 3600``), integrals are ``c`` times as
-    large. Values of ``"functional_laplacian"`` are integrals over ``input_times``: ``c reg`` there gives the predictions
-    that ``reg`` gave. ``"functional_gaussian"`` with ``gamma="median"`` has the same values in any unit. Norms of output
-    curves are ``c^(1/2)`` times as large, as are ``epsilon`` and ``kappa`` that are numbers: predictions stay with the
-    squared loss and Huber's, and with ``"epsilon_insensitive"``, which grows as a norm, for ``c^(-1/2) reg``.
+    large. Values of ``"functional_laplacian"`` are integrals over ``input_times``: ``c reg`` there gives the
+    predictions that ``reg`` gave. ``"functional_gaussian"`` with ``gamma="median"`` has the same values in any unit.
+    Norms of output curves are ``c^(1/2)`` times as large, as are ``epsilon`` and ``kappa`` that are numbers:
+    predictions stay with the squared loss and Huber's, and with ``"epsilon_insensitive"``, which grows as a norm, for
+    ``c^(-1/2) reg``.
 
     Output curves may have gaps (NaN) with the squared loss and a basis other than ``"empirical"``. The loss of a curve
     is then ``1/2 sum_t q_t (y_i(t) - h(x_i)(t))^2`` over the times where it is known, with the quadrature weights
