@@ -14,6 +14,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_tensor, give_back
 from rkhs._core.checks import check_choice, count, number
 from rkhs._core.errors import InputError
+from rkhs._core.ownership import read_only
 from rkhs._core.threads import within_limit
 from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.given_matrices import adapted_to
@@ -153,6 +154,9 @@ class KernelMap(FittedKernel):
     def codes_(self) -> np.ndarray:
         """Codes of the training items, shape (n, p), of the dtype of the training data."""
         check_is_fitted(self, "model_")
+        return read_only(self._training_codes())
+
+    def _training_codes(self) -> np.ndarray:
         return self._to_output(as_tensor(self.model_.codes))
 
     def _check_parameters(self) -> None:
@@ -231,7 +235,7 @@ class KernelMap(FittedKernel):
 
     def fit_transform(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Any:
         """``fit(X).codes_``, shape (n, n_components); see :meth:`fit`."""
-        return give_back(self.fit(X, sample_weight=sample_weight).codes_, X)
+        return give_back(self.fit(X, sample_weight=sample_weight)._training_codes(), X)
 
     def transform(self, X: Any) -> Any:
         """Place items in the map, each by itself.
