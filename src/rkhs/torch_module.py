@@ -148,8 +148,8 @@ class _LastDerivative(torch.autograd.Function):
 
 def _outside_graphs(function: Callable[..., Tensor], reason: str) -> Callable[..., Tensor]:
     """A function that torch.compile calls as it is; with ``fullgraph`` it refuses, for the reason from torch 2.8 on."""
-    said = "reason" in signature(torch.compiler.disable).parameters
-    return torch.compiler.disable(function, reason=reason) if said else torch.compiler.disable(function)
+    takes_reason = "reason" in signature(torch.compiler.disable).parameters
+    return torch.compiler.disable(function, reason=reason) if takes_reason else torch.compiler.disable(function)
 
 
 _gram_outside_graphs = _outside_graphs(

@@ -156,12 +156,24 @@ def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
         ) from None
 
 
+def _parts(cv: Any, n: int, y: Any, groups: Any, message: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The parts of a splitter, whose errors become those of ``cv``."""
+    from sklearn.model_selection import check_cv
+
+    try:
+        pairs = check_cv(cv).split(np.zeros((n, 1)), y, groups)
+        return [(np.asarray(train), np.asarray(test)) for train, test in pairs]
+    except (TypeError, ValueError, AttributeError) as error:
+        way = "; pass fit(X, y, groups=groups)" if groups is None and "groups" in str(error) else ""
+        raise InputError(f"{message}: {error}{way}") from None
+
+
 def check_folds(
     cv: Any, n: int, y: Any = None, seed: Any = 0, together: np.ndarray | None = None, groups: Any = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and held-out row numbers that a user's ``cv=`` means; a number means folds of shuffled rows."""
     # Such folds keep rows with equal entries of ``together`` (n,) on one side.
-    from sklearn.model_selection import KFold, check_cv
+    from sklearn.model_selection import KFold
 
     wanted = "cv must be a number of folds, a splitter of scikit-learn or (train, test) pairs of row numbers"
     if isinstance(cv, numbers.Integral):
@@ -170,12 +182,7 @@ def check_folds(
         folds = check_count(cv, "cv", at_least=2, at_most=len(different), why=why)
         pairs = KFold(folds, shuffle=True, random_state=check_seed(seed)).split(different)  # files are often sorted
         return [(np.flatnonzero(np.isin(place, train)), np.flatnonzero(np.isin(place, test))) for train, test in pairs]
-    try:
-        pairs = check_cv(cv).split(np.zeros((n, 1)), y, groups)
-        parts = [(np.asarray(train), np.asarray(test)) for train, test in pairs]
-    except (TypeError, ValueError, AttributeError) as error:
-        why = "; pass fit(X, y, groups=groups)" if groups is None and "groups" in str(error) else ""
-        raise InputError(f"{wanted}; got {quote(cv)} with n_samples={n}: {error}{why}") from None
+    parts = _parts(cv, n, y, groups, f"{wanted}; got {quote(cv)} with n_samples={n}")
     good = all(
         rows.ndim == 1 and len(rows) and rows.dtype.kind in "iu" and rows.min() >= 0 and rows.max() < n
         for part in parts

@@ -14,7 +14,6 @@ from torch import Tensor
 from rkhs._core.arrays import as_tensor, give_back
 from rkhs._core.checks import check_choice, count, number
 from rkhs._core.errors import InputError
-from rkhs._core.ownership import read_only
 from rkhs._core.threads import within_limit
 from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.given_matrices import adapted_to
@@ -154,7 +153,9 @@ class KernelMap(FittedKernel):
     def codes_(self) -> np.ndarray:
         """Codes of the training items, shape (n, p), of the dtype of the training data."""
         check_is_fitted(self, "model_")
-        return read_only(self._training_codes())
+        codes = self._training_codes()
+        codes.flags.writeable = False
+        return codes
 
     def _training_codes(self) -> np.ndarray:
         return self._to_output(as_tensor(self.model_.codes))

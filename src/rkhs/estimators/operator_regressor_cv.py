@@ -177,11 +177,11 @@ class OperatorKernelRegressorCV(VectorRegressor):
         """
         grids, training, closed = self._open(X, y, sample_weight)
         weights, (gammas, given) = grids[0].weights, self._kernels()
-        splits = hasattr(self.cv, "split") and not isinstance(self.cv, str)  # a text has a split of its own
-        of_splits = self._groups_of_splits(groups, training) if splits else None
-        asked = None if of_splits is not None else groups
-        together = self._read_groups(asked, training, grids[0].kernel, closed=closed)
-        if closed and together is None and self._by_items:
+        of_splits = self._groups_of_splits(groups, training)
+        together = None
+        if of_splits is None:
+            together = self._read_groups(groups, training, grids[0].kernel, closed=closed)
+        if closed and together is None:
             together = self._repeated_items(grids, training.targets)
         mean = self._compare(grids, training, None if closed else y, together, of_splits)
         g, r, j = map(int, np.unravel_index(int(np.argmin(mean)), mean.shape))
@@ -223,13 +223,16 @@ class OperatorKernelRegressorCV(VectorRegressor):
 
     def _groups_of_splits(self, groups: ArrayLike | None, training: Training) -> np.ndarray | None:
         """Labels for a splitter; prediction sets leave out all rows of a label too."""
-        if groups is None:
+        splits = hasattr(self.cv, "split") and not isinstance(self.cv, str)  # a text has a split of its own
+        if groups is None or not splits:
             return None
         labels, self.groups_ = numbered_groups(groups, len(training))
         return labels
 
     def _repeated_items(self, grids: list[MachineGrid], targets: Tensor) -> np.ndarray | None:
         """Number the item (n,) of each row where some of at least three have rows of several targets."""
+        if not self._by_items:
+            return None
         grams = [K for grid in grids for K in grid.grams]
         numbers = copies(grams)
         if not 2 < len(np.unique(numbers)) < len(np.unique(copies(grams, targets))):
@@ -326,7 +329,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         return copies(self.model_.kernel.grams(self.estimator_._read_new(X)))
 
     def _folds(
-        self, y: Any, weights: Tensor, alike: np.ndarray | None, groups: Any
+        self, y: Any, weights: Tensor, alike: np.ndarray | None, groups: Any = None
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         different = len(weights) if alike is None else len(np.unique(alike))
         asked = min(FOLDS, different) if isinstance(self.cv, str) and self.cv in ("auto", "items") else self.cv

@@ -95,7 +95,7 @@ class Kernel(Configurable):
     @naming_devices
     def __call__(self, X: Any, Y: Any = None) -> Any:
         """Gram matrix ``k(x_i, y_j)``, shape (n, m); for two single rows of shape (d,), the number ``k(x, y)``."""
-        if self.domain == "vectors" and np.ndim(X) == 1 and Y is not None and np.ndim(Y) == 1:
+        if self.domain == "vectors" and Y is not None and np.ndim(X) == np.ndim(Y) == 1:
             return self._of_two(X, Y)
         as_tensor = isinstance(X, Tensor)
         A = self.read(X)

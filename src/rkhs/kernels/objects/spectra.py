@@ -139,10 +139,10 @@ def _merged(positions: np.ndarray, intensities: np.ndarray, near: float) -> tupl
     """Peaks with the runs of neighbours at most ``near`` apart as one peak, at their mean, with their sum."""
     order = np.argsort(positions, kind="stable")
     with np.errstate(over="ignore"):  # of positions at both ends of the range of numbers
-        apart = np.diff(positions[order]) > near
-    if apart.all():
+        distinct = np.diff(positions[order]) > near
+    if distinct.all():
         return positions, intensities
-    starts = np.flatnonzero(np.concatenate([[True], apart]))
+    starts = np.flatnonzero(np.concatenate([[True], distinct]))
     sizes = np.diff(np.append(starts, len(order)))
     sums = np.add.reduceat(intensities[order], starts)
     shares = np.where(np.repeat(sums, sizes) > 0.0, intensities[order], 1.0)

@@ -289,11 +289,11 @@ class Gaussian(Radial):
 
 def _plain_matern(D: Tensor, nu: float, gamma: float) -> Tensor:
     """Matern kernel at squared distances; to first order at zero, where their root has no derivative."""
-    apart = D > 0.0
-    a = (2.0 * nu) ** 0.5 * gamma * torch.where(apart, D, 1.0).sqrt()
+    distinct = D > 0.0
+    a = (2.0 * nu) ** 0.5 * gamma * torch.where(distinct, D, 1.0).sqrt()
     factor = {0.5: 1.0, 1.5: 1.0 + a, 2.5: 1.0 + a + a * a / 3.0}[nu]
     slope = {0.5: 0.0, 1.5: -1.5, 2.5: -5.0 / 6.0}[nu] * gamma**2
-    return torch.where(apart, factor * torch.exp(-a), 1.0 + slope * D)
+    return torch.where(distinct, factor * torch.exp(-a), 1.0 + slope * D)
 
 
 class Matern(RadialDistance):
