@@ -15,6 +15,8 @@ from rkhs.cli.kinds import default_kernel
 from rkhs.cli.main import main
 from rkhs.cli.wording import in_flags
 from rkhs.data import read_items, read_table
+from rkhs.data.text import Mendable
+from rkhs.errors import InputError
 from rkhs.kernels import GlobalAlignment, Linear, ShortestPath, Spectrum, Views, WeisfeilerLehman, kernels_for
 
 
@@ -112,6 +114,30 @@ def test_codes_with_leading_zeros(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "'plz' looks like codes with leading zeros" in capsys.readouterr().out
     (tmp_path / "t.csv").write_text("a,plz,b\n" + rows.replace(",0", ",1").replace("1,1,", "1,0,"))
     assert not any("zeros" in text for text in read_table(tmp_path / "t.csv").guessed)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.txt"])
+def test_files_with_nul_characters_get_an_encoding_only_if_it_reads_them(tmp_path: Path, name: str) -> None:
+    rows = "".join(f"caf\xe9 {i},{i}\n" for i in range(30))
+    binary = (
+        rows.encode("latin-1") + b"\0\0\0,1\n",
+        b"\0" * 400,
+        b"\0" * 50 + b"\xff\xfe\xe9" * 10,
+        b"a,b\n" + b"1,2\n" * 30 + b"\0\0,3\n",
+        b"\n".join([b"\0\0,\0\0"] * 30),
+    )
+    for data in binary:
+        (tmp_path / name).write_bytes(data)
+        for encoding in (None, "latin-1", "cp1252"):
+            with pytest.raises(InputError) as caught:
+                read_items(tmp_path / name, **({} if encoding is None else {"encoding": encoding}))
+            assert not isinstance(caught.value, Mendable)
+            assert "check that this is a text file" in str(caught.value)
+    for encoding in ("utf-16-le", "utf-16-be"):
+        (tmp_path / name).write_bytes(("drink,number\n" + rows.replace("\xe9", "e")).encode(encoding))
+        with pytest.raises(InputError, match=f"pass encoding='{encoding}'"):
+            read_items(tmp_path / name)
+        read_items(tmp_path / name, encoding=encoding)
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.txt", "t.tsv", "t.smi"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sklearn
 import torch
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, cross_validate
 
 from rkhs import InputOutputKernelRegressor, OperatorKernelRegressor, OperatorKernelRegressorCV
 from rkhs.errors import InputError
@@ -249,3 +249,39 @@ def test_settings_that_other_groups_chose_leave_out_the_group() -> None:
     for g in range(10):
         without = OperatorKernelRegressor(Gaussian(0.4), reg=0.01).fit(X[groups != g], Y[groups != g])
         np.testing.assert_allclose(residuals[groups == g], Y[groups == g] - without.predict(X[groups == g]), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+@pytest.mark.parametrize("splitter", [GroupKFold(4), LeaveOneGroupOut()], ids=repr)
+def test_a_splitter_gets_the_groups(splitter: Any, loss: Any) -> None:
+    X, Y, groups = made()
+    for labels in (groups, np.array([f"person {g}" for g in groups])):
+        found = OperatorKernelRegressorCV(cv=splitter, loss=loss).fit(X, Y, groups=labels)
+        pairs = list(splitter.split(X, Y, groups))
+        given = OperatorKernelRegressorCV(cv=pairs, loss=loss).fit(X, Y)
+        np.testing.assert_array_equal(found.cv_errors_, given.cv_errors_)
+        assert found.reg_ == given.reg_
+    with pytest.warns(UserWarning, match="The groups parameter is ignored by KFold"):
+        assert OperatorKernelRegressorCV(cv=KFold(3)).fit(X, Y, groups=groups).cv_errors_.shape[-1] == 3
+
+
+def test_sets_after_a_splitter_leave_out_groups_as_those_of_closed_form() -> None:
+    X, Y, groups = made()
+    found = OperatorKernelRegressorCV("gaussian", regs=[1e-1], cv=GroupKFold(4)).fit(X, Y[:, 0], groups=groups)
+    given = OperatorKernelRegressorCV("gaussian", regs=[1e-1]).fit(X, Y[:, 0], groups=groups)
+    if found.gamma_ != given.gamma_:
+        given = OperatorKernelRegressorCV("gaussian", regs=[1e-1], gammas=[found.gamma_]).fit(X, Y[:, 0], groups=groups)
+    sets, expected = found.predict_set(X[:4] + 0.1, coverage=0.6), given.predict_set(X[:4] + 0.1, coverage=0.6)
+    np.testing.assert_allclose(sets.upper, expected.upper)
+
+
+def test_messages_on_groups_and_splitters_name_the_way() -> None:
+    X, Y, groups = made()
+    with pytest.raises(InputError, match=r"pass fit\(X, y, groups=groups\)"):
+        OperatorKernelRegressorCV(cv=GroupKFold(4)).fit(X, Y)
+    with pytest.raises(InputError, match=r"groups must have shape \(34,\)"):
+        OperatorKernelRegressorCV(cv=GroupKFold(4)).fit(X, Y, groups=groups[:5])
+    for cv in (4, list(GroupKFold(4).split(X, Y, groups))):
+        with pytest.raises(InputError, match=r"with a splitter too, such as cv=GroupKFold\(5\)"):
+            OperatorKernelRegressorCV(cv=cv).fit(X, Y, groups=groups)

@@ -41,6 +41,8 @@ def as_numpy(X: Any, name: str = "X") -> Any:
     if isinstance(X, Tensor):
         if X.layout != torch.strided:
             raise InputError(f"{name} must be a dense tensor; got layout {X.layout}. Pass its to_dense()")
+        if X.is_meta:
+            raise InputError(f"{name} must hold numbers; got a tensor on the device 'meta', which has none")
         small = X.detach().cpu().resolve_conj().resolve_neg()
         return (small.float() if small.dtype == torch.bfloat16 else small).numpy()
     if isinstance(X, np.ma.MaskedArray):
@@ -309,10 +311,20 @@ def row_index(rows: Any, like: Tensor) -> Tensor:
 def _viewable(array: np.ndarray) -> np.ndarray:
     """The array if torch can view its memory and may write there, else a copy."""
     array = np.asarray(array, dtype=array.dtype.newbyteorder("="))
+    array = array if array.flags.writeable else _without_lock(array)
     if array.flags.c_contiguous:  # strides of the shape alone: they decide how products of matrices round
         array = array.reshape(-1).reshape(array.shape)
     steps = all(step > 0 and step % array.itemsize == 0 for step in array.strides)
     return array if steps and array.flags.writeable and array.flags.aligned else array.copy(order="K")
+
+
+def _without_lock(array: np.ndarray) -> np.ndarray:
+    """The memory of a read-only view of a contiguous array that may be written; other arrays as they are."""
+    base = array.base
+    if type(base) is not np.ndarray or not base.flags.writeable or not base.flags.forc:
+        return array
+    flat, start = base.ravel(order="K"), array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, flat, start, array.strides)
 
 
 def resolve_device(device: str) -> torch.device:

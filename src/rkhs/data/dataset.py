@@ -13,7 +13,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, nearest, quote
 from rkhs._core.files import as_path, check_readable, text_encoding
-from rkhs.data.encodings import other_encoding
+from rkhs.data.encodings import nul_error, other_encoding
 from rkhs.data.formats import check_form, is_table as is_table, open_bytes
 from rkhs.data.text import number_in
 
@@ -262,10 +262,7 @@ def read_text(file: Path, asked: str | None = None) -> str:
             "encoding"
         ) from error
     if "\0" in text:
-        raise InputError(
-            f"{file}: expected text in {encoding}; got a NUL character at place {text.index(chr(0))}; pass "
-            "encoding='utf-16-le' if the text is stored so, or check that this is a text file"
-        )
+        raise nul_error(file, encoding, text.index("\0"))
     return text
 
 

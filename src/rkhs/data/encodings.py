@@ -56,12 +56,24 @@ def encoding_of(path: Path, asked: str) -> str:
         handle.seek(0)
         place = _nul_offset(handle)
     if place is not None:
-        raise Mendable(
-            f"{path}: expected text in {asked}; got a NUL character at byte {place}; pass encoding='utf-16-le' if the "
-            "file is UTF-16, or check that this is a text file",
-            encoding="utf-16-le",
-        )
+        raise nul_error(path, asked, place)
     return encoding
+
+
+def nul_error(path: object, encoding: str, place: int) -> InputError:
+    """The error of a NUL character: UTF-16 has them on one side of its pairs of bytes, a binary file anywhere."""
+    with open_bytes(Path(str(path))) as handle:
+        start = handle.read(_CHUNK_BYTES)
+    first, second = start[::2].count(0), start[1::2].count(0)
+    what = f"{path}: expected text in {encoding}; got a NUL character at place {place}"
+    if encoding.startswith(("utf-16", "utf-32")) or max(first, second) < max(
+        0.02 * len(start), 20 * min(first, second)
+    ):
+        return InputError(f"{what}, as files that hold no text have; check that this is a text file")
+    wide = "utf-16-le" if second > first else "utf-16-be"
+    return Mendable(
+        f"{what}; pass encoding={wide!r} if the file is UTF-16, or check that this is a text file", encoding=wide
+    )
 
 
 def _nul_offset(handle: BinaryIO) -> int | None:
@@ -93,6 +105,8 @@ def other_encoding(path: object, encoding: str, error: UnicodeError) -> InputErr
 
 def _likely(data: bytes, wrong: set[str]) -> str | None:
     """UTF-8 or an encoding of a script in which most letters are usual ones, else that of Excel or latin-1."""
+    if b"\0" in data:  # in no encoding of these
+        return None
     shares = {name: _plausible(data, name) for name in ("utf-8", *_SCRIPTS, *_PLAIN) if name not in wrong}
     found = {name: _of_language(data, name) for name in _LANGUAGES if name not in wrong}
     spoken = max(found, key=found.__getitem__)

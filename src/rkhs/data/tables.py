@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.dates import Day, are_dates, are_months, day_numbers
-from rkhs._core.errors import InputError, quote, warn
+from rkhs._core.errors import InputError, filtering_warnings, quote, warn
 from rkhs.data.columns import many
 from rkhs.data.comments import uncommented
 from rkhs.data.dataset import Dataset, column_label, listed, locate, locate_all
@@ -561,7 +560,7 @@ def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterato
 
 def _strictly(read: Callable[[], Any]) -> Any:
     """What a function returns; its warnings are errors."""
-    with warnings.catch_warnings(action="error"):
+    with filtering_warnings("error"):
         return read()
 
 

@@ -318,7 +318,7 @@ class KernelEstimator(EngineThreads, WholeFits):
             return None, None, float(n)
         with np.errstate(all="ignore"):
             w = real_array(as_numpy(sample_weight, "sample_weight"), "sample_weight")
-            w = _check_sample_weight(w if w.ndim else float(w), np.empty((n, 1)), dtype=np.float64)
+            w = _check_sample_weight(w if w.ndim else np.full(n, w), np.empty((n, 1)), dtype=np.float64)
         if (w < 0.0).any():
             raise InputError(f"sample_weight must not be negative; got a smallest weight of {w.min():g}")
         kept, shares, total = normal_weights(w)

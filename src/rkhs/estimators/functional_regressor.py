@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -12,7 +11,7 @@ import torch
 
 from rkhs._core.arrays import is_curves, read_curves
 from rkhs._core.checks import check_number, naming, real_array
-from rkhs._core.errors import InputError, OutlierWarning, some_rows, warn
+from rkhs._core.errors import InputError, OutlierWarning, some_rows, unwarned, warn
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.curve_choice import (
     BASES,
@@ -75,7 +74,8 @@ class FunctionalKernelRegressor(DualRegressor):
     loss : str or Loss, default="huber"
         As in :class:`OperatorKernelRegressor`, in units of the L2 norm of curves.
     reg : float or "auto", default="auto"
-        ``"auto"`` takes the value from 1 to 1e-8 of the least leave-one-out error of the squared loss.
+        ``"auto"`` takes the value from 1 to 1e-8 of the least leave-one-out error of the squared loss. A number depends
+        on the unit of time with some kernels and losses: see the Notes.
     trim : float or None, default=3
         With ``reg="auto"``: a curve is left out of the fit if the root of its error by a machine without it is above
         ``trim`` times the upper quartile of these roots. All curves stay if the others are predicted as well with them.
@@ -130,6 +130,13 @@ class FunctionalKernelRegressor(DualRegressor):
     ``1/n sum_i ||y_i - h_i(x_i)||^2`` is smaller, with ``h_i`` the fit without curve i and the norm of the whole curve:
     so what lies outside the span of a basis counts. With a number as ``reg`` the median over the curves, which wrong
     ones do not decide, is compared in place of the mean, in two eigendecompositions.
+
+    *Unit of time.* Where a unit is ``c`` times as small (hours to seconds: ``c = 3600``), integrals are ``c`` times as
+    large. Values of ``"functional_laplacian"`` are integrals over ``input_times``: ``c reg`` there gives the
+    predictions that ``reg`` gave. ``"functional_gaussian"`` with ``gamma="median"`` has the same values in any unit.
+    Norms of output curves are ``c^(1/2)`` times as large, as are ``epsilon`` and ``kappa`` that are numbers:
+    predictions stay with the squared loss and Huber's, and with ``"epsilon_insensitive"``, which grows as a norm, for
+    ``c^(-1/2) reg``.
 
     Output curves may have gaps (NaN) with the squared loss and a basis other than ``"empirical"``. The loss of a curve
     is then ``1/2 sum_t q_t (y_i(t) - h(x_i)(t))^2`` over the times where it is known, with the quadrature weights
@@ -204,7 +211,7 @@ class FunctionalKernelRegressor(DualRegressor):
         bases = self._bases
 
         def opened(kernel: Kernel | None, row_weights: ArrayLike | None, basis: Kernel | str = bases[0]) -> Regression:
-            with warnings.catch_warnings(action="ignore"):  # the fit itself warns
+            with unwarned():  # the fit itself warns
                 return reader._prepare(X, y, row_weights, kernel, drop=True, gaps=True, basis=basis)
 
         given = opened(None, sample_weight)

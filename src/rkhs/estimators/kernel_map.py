@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import give_back
+from rkhs._core.arrays import as_tensor, give_back
 from rkhs._core.checks import check_choice, count, number
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
@@ -135,7 +135,6 @@ class KernelMap(FittedKernel):
     _declared = {"n_components": count(at_most=3), "n_neighbors": count(), "weight": number(at_least=0.0)}
     _needs_differences = True
 
-    codes_: ClassVar[Fitted[np.ndarray]] = Fitted("codes")
     recall_: ClassVar[Fitted[float]] = Fitted("quality.recall")
     row_recall_: ClassVar[Fitted[np.ndarray]] = Fitted("quality.row_recall")
     correlation_: ClassVar[Fitted[float]] = Fitted("quality.correlation")
@@ -149,6 +148,17 @@ class KernelMap(FittedKernel):
         if isinstance(self.kernel, str) and self.kernel == "auto" and hasattr(X, "tocsr"):
             return adapted_to(X, Linear())  # no mean, which would fill the zeros
         return super()._kernel_for(X)
+
+    @property
+    def codes_(self) -> np.ndarray:
+        """Codes of the training items, shape (n, p), of the dtype of the training data."""
+        check_is_fitted(self, "model_")
+        codes = self._training_codes()
+        codes.flags.writeable = False
+        return codes
+
+    def _training_codes(self) -> np.ndarray:
+        return self._to_output(as_tensor(self.model_.codes))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -226,7 +236,7 @@ class KernelMap(FittedKernel):
 
     def fit_transform(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Any:
         """``fit(X).codes_``, shape (n, n_components); see :meth:`fit`."""
-        return give_back(self._to_output(torch.as_tensor(self.fit(X, sample_weight=sample_weight).codes_)), X)
+        return give_back(self.fit(X, sample_weight=sample_weight)._training_codes(), X)
 
     def transform(self, X: Any) -> Any:
         """Place items in the map, each by itself.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -14,10 +13,10 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_folds, check_list, check_number, check_numbers
-from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning
+from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning, unwarned
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
-from rkhs.estimators.regression.base import VectorRegressor
+from rkhs.estimators.regression.base import VectorRegressor, numbered_groups
 from rkhs.estimators.regression.gapped_targets import check_gaps
 from rkhs.estimators.regression.grid import MachineGrid
 from rkhs.estimators.regression.options import MachineOptions, read_operator_kernel
@@ -75,7 +74,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         ``"auto"``: every row, with its copies, is left out in turn, in closed form, with the squared loss, one kernel,
         targets without gaps, and an operator that is None or a matrix; else 5. ``"items"`` leaves out all rows of
         an item, such as the measurements of a molecule, where copies have equal targets. A number means that many folds
-        of shuffled rows, others as in scikit-learn.
+        of shuffled rows, others as in scikit-learn; ``GroupKFold(5)`` gets ``fit(X, y, groups=groups)``.
     random_state : int, RandomState or None, default=0
         Seed of the shuffling.
     criterion : {"auto", "squared", "norm"}, default="auto"
@@ -169,8 +168,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
         sample_weight : array of shape (n,), optional
             Weighs both the loss and the held-out errors.
         groups : array of shape (n,), optional
-            Labels. All rows of a label are left out at once, as in :class:`OperatorKernelRegressor`. It needs what
-            ``cv="auto"`` needs to leave rows out in closed form.
+            Labels. A splitter such as ``cv=GroupKFold(5)`` gets them. With ``cv="auto"`` all rows of a label are left
+            out at once, as in :class:`OperatorKernelRegressor`; it needs what leaving rows out in closed form needs.
 
         Returns
         -------
@@ -178,10 +177,13 @@ class OperatorKernelRegressorCV(VectorRegressor):
         """
         grids, training, closed = self._open(X, y, sample_weight)
         weights, (gammas, given) = grids[0].weights, self._kernels()
-        together = self._read_groups(groups, training, grids[0].kernel, closed=closed)
-        if closed and together is None and self._by_items:
+        of_splits = self._groups_of_splits(groups, training)
+        together = None
+        if of_splits is None:
+            together = self._read_groups(groups, training, grids[0].kernel, closed=closed)
+        if closed and together is None:
             together = self._repeated_items(grids, training.targets)
-        mean = self._compare(grids, training, None if closed else y, together)
+        mean = self._compare(grids, training, None if closed else y, together, of_splits)
         g, r, j = map(int, np.unravel_index(int(np.argmin(mean)), mean.shape))
         self.reg_, self.gamma_, self._chosen_kernel = float(self.regs_[g, r]), gammas[g], given[g]
         self.best_score_ = -float(mean[g, r, j])
@@ -219,8 +221,18 @@ class OperatorKernelRegressorCV(VectorRegressor):
         """Whether all rows of an item are left out together."""
         return isinstance(self.cv, str) and self.cv == "items"
 
+    def _groups_of_splits(self, groups: ArrayLike | None, training: Training) -> np.ndarray | None:
+        """Labels for a splitter; prediction sets leave out all rows of a label too."""
+        splits = hasattr(self.cv, "split") and not isinstance(self.cv, str)  # a text has a split of its own
+        if groups is None or not splits:
+            return None
+        labels, self.groups_ = numbered_groups(groups, len(training))
+        return labels
+
     def _repeated_items(self, grids: list[MachineGrid], targets: Tensor) -> np.ndarray | None:
         """Number the item (n,) of each row where some of at least three have rows of several targets."""
+        if not self._by_items:
+            return None
         grams = [K for grid in grids for K in grid.grams]
         numbers = copies(grams)
         if not 2 < len(np.unique(numbers)) < len(np.unique(copies(grams, targets))):
@@ -276,9 +288,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
 
     def _take(self, final: OperatorKernelRegressor, *data: Any) -> None:
         """Fit the chosen machine, and copy its fitted attributes."""
-        with warnings.catch_warnings():  # already given, for the same matrix
-            for kind in (ColumnWarning, NotPositiveSemidefiniteWarning):
-                warnings.simplefilter("ignore", kind)
+        with unwarned(ColumnWarning, NotPositiveSemidefiniteWarning):  # already given, for the same matrix
             final.fit(*data)
         params, announced = final.get_params(deep=False), getattr(self, "announced_bytes_", 0)
         self.__dict__.update({name: value for name, value in vars(final).items() if name not in params})
@@ -290,7 +300,9 @@ class OperatorKernelRegressorCV(VectorRegressor):
         closed = isinstance(loss, Squared) and not gaps and len(kernel.pairs) == 1
         return asked and closed and not isinstance(kernel.pairs[0].operator, str) and int((weights > 0.0).sum()) > 1
 
-    def _compare(self, grids: list[MachineGrid], training: Training, y: Any, together: Any) -> np.ndarray:
+    def _compare(
+        self, grids: list[MachineGrid], training: Training, y: Any, together: Any, groups_of_splits: Any
+    ) -> np.ndarray:
         """Mean held-out errors (gammas, regs, losses): on folds of the targets, or of rows left out in turn (None)."""
         weights = grids[0].weights
         alike = None
@@ -306,7 +318,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
             errors = [self._finite(grid.left_out_errors(rows, w, groups)) for grid in grids]
             shares = mass.cpu().numpy()
         else:
-            folds = self._folds(y, weights, alike)
+            folds = self._folds(y, weights, alike, groups_of_splits)
             errors, shares = [self._finite(grid.errors(folds)) for grid in grids], np.ones(len(folds))
         self.cv_errors_ = np.stack(errors)
         return self.cv_errors_ @ (shares / shares.sum())
@@ -321,10 +333,12 @@ class OperatorKernelRegressorCV(VectorRegressor):
         """Group of each item of the fit: items that the kernel cannot distinguish share one."""
         return copies(self.model_.kernel.grams(self.estimator_._read_new(X)))
 
-    def _folds(self, y: Any, weights: Tensor, alike: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _folds(
+        self, y: Any, weights: Tensor, alike: np.ndarray | None, groups: Any = None
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
         different = len(weights) if alike is None else len(np.unique(alike))
         asked = min(FOLDS, different) if isinstance(self.cv, str) and self.cv in ("auto", "items") else self.cv
-        folds = check_folds(asked, len(weights), None if y is None else as_numpy(y, "y"), self.random_state, alike)
+        folds = check_folds(asked, len(weights), as_numpy(y, "y"), self.random_state, alike, groups)
         for number, (train, _) in enumerate(folds):
             if not bool((weights[torch.as_tensor(np.array(train))] > 0.0).any()):
                 raise InputError(

@@ -250,7 +250,7 @@ class Calibration:
         """Leave rows (n,) of equal labels out together."""
         if labels is None:
             return self
-        numbers = torch.from_numpy(labels)[self.representatives]
+        numbers = torch.tensor(labels)[self.representatives]
         same = numbers[:, None] == numbers
         V = torch.diag(1.0 / self.precisions)
         for rows in [one.nonzero()[:, 0] for one in same.unique(dim=0) if one.sum() > 1]:

@@ -48,6 +48,16 @@ def mean_r2(given: np.ndarray, predicted: np.ndarray, sample_weight: ArrayLike |
     return float(np.mean([r2_score(t[rows], p[rows], sample_weight=w[rows]) for t, p, rows in columns]))
 
 
+def numbered_groups(groups: ArrayLike, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of groups and their numbers, each of shape (n,)."""
+    import pandas as pd
+
+    labels = read_values(groups, "groups")
+    if labels.shape != (n,):
+        raise InputError(f"groups must have shape {(n,)}, one label per row of X; got {labels.shape}")
+    return labels, pd.factorize(labels, use_na_sentinel=False)[0]
+
+
 @dataclass(frozen=True)
 class RegressionPath:
     """Machines for S settings that share data and kernel."""
@@ -147,19 +157,15 @@ class KernelMachine(KernelEstimator):
         """Check the groups; return the index of the group of each row, shape (n,), or None without groups."""
         if groups is None:
             return None
-        import pandas as pd
-
-        labels = read_values(groups, "groups")
-        if labels.shape != (len(training),):
-            raise InputError(f"groups must have shape {(len(training),)}, one label per row of X; got {labels.shape}")
-        numbers = pd.factorize(labels, use_na_sentinel=False)[0]
+        numbers = numbered_groups(groups, len(training))[1]
         count = len(np.unique(numbers if training.weights is None else numbers[training.weights.cpu().numpy() > 0.0]))
         if count < 2:
             raise InputError(f"groups must hold at least 2 groups of rows of positive weight; got {count}")
         if not (closed and self._chooses and isinstance(as_loss(self.loss), Squared) and len(kernel.pairs) == 1):
             raise InputError(
                 "groups must not be given here: leave-one-group-out needs the squared loss, one kernel, dense storage, "
-                "targets without gaps, and reg='auto' (or cv='auto'); got groups"
+                "targets without gaps, and reg='auto' (or cv='auto'); got groups. OperatorKernelRegressorCV takes them "
+                "with a splitter too, such as cv=GroupKFold(5)"
             )
         self.groups_ = numbers
         return numbers
