@@ -11,7 +11,7 @@ import torch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, check_items, give_back, is_frame, row_count, to_tensor
+from rkhs._core.arrays import as_numpy, check_items, give_back, is_frame, row_count, row_index, to_tensor
 from rkhs._core.checks import check_choice, check_gram, check_spread, check_squares, real_array
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, quote, some_rows
@@ -22,6 +22,7 @@ from rkhs.estimators.regression.base import KernelMachine
 from rkhs.estimators.regression.options import in_coordinates, read_operator_kernel
 from rkhs.estimators.regression.sets import LeftOutMachine, read_coverage
 from rkhs.estimators.regression.terms import Regression
+from rkhs.estimators.training import RowWeights
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
@@ -156,7 +157,7 @@ class InputOutputKernelRegressor(KernelMachine):
         y : array (n,) or (n, q), Gram matrix (n, n), or list of n objects
             Outputs in the form that ``output_kernel`` reads.
         sample_weight : array of shape (n,), optional
-            Not negative.
+            Not negative. Rows of weight zero are dropped before anything is estimated; their outputs are no candidates.
         groups : array of shape (n,), optional
             Labels: rows that ``reg="auto"`` leaves out together, as in :class:`OperatorKernelRegressor`.
 
@@ -167,10 +168,11 @@ class InputOutputKernelRegressor(KernelMachine):
         self._check_parameters()
         kernel, loss = read_operator_kernel(self.kernel, self.operator, X), as_loss(self.loss)
         loss.check_isotropic()
-        training = self._training(X, kernel, sample_weight, targets=y, at_least=1, drop=False)
-        weights = training.weights
-        outputs = self._read_outputs(y, as_kernel(self.output_kernel), len(training))
-        self.output_kernel_ = as_kernel(self.output_kernel).resolve(outputs, weights)
+        training = self._training(X, kernel, sample_weight, targets=y, at_least=1)
+        weights, output_kernel = training.weights, as_kernel(self.output_kernel)
+        y = training.given.of(y, "y", gram=output_kernel.domain == "gram")
+        outputs = self._read_outputs(y, output_kernel, len(training))
+        self.output_kernel_ = output_kernel.resolve(outputs, weights)
         self._store_outputs(outputs, y)
         output, U = RKHS.fit(self._output_gram(outputs), weights, center=self.center, scale=False)
         if not U.shape[1] and not isinstance(loss, EpsilonHuberLoss):
@@ -262,7 +264,13 @@ class InputOutputKernelRegressor(KernelMachine):
 
         With a linear output kernel, ``predict_weights(X) @ Y`` are the predicted vectors.
         """
-        return self._in_tiles(X, lambda items: self.output_.weights(self._coordinates(items)), width=self._width)
+        found = self._in_tiles(X, lambda items: self.output_.weights(self._coordinates(items)), width=self._width)
+        kept = self.reader_.kept
+        if kept is None:
+            return found
+        every = np.zeros((len(found), self.reader_.n_items), dtype=found.dtype)
+        every[:, kept] = found
+        return every
 
     def scores(
         self, X: Any, candidates: Items | None = None, *, diag: ArrayLike | None = None, per_sample: bool = False
@@ -416,12 +424,13 @@ class InputOutputKernelRegressor(KernelMachine):
     def _candidate_kernel(self, candidates: Items | None, diag: ArrayLike | None) -> tuple[Tensor, Tensor]:
         kernel = self.output_kernel_
         if kernel.domain == "gram":
-            n = len(self.output_.gram_mean)
+            n = self.reader_.n_items
             if candidates is None:
                 raise InputError(f"candidates must be kernel values (c, {n}) for output_kernel='precomputed'")
             K = self._read_outputs(candidates, kernel, None)
             if K.shape[1] != n:
                 raise InputError(f"candidates must have {n} columns, kernel values with the training outputs")
+            K = K if self.reader_.kept is None else K[:, row_index(self.reader_.kept, K)]
             values = np.broadcast_to(np.asarray(1.0 if diag is None else diag, dtype=np.float64), (len(K),))
             return K, to_tensor(values.copy(), **self._options)
         train = self.train_outputs_
@@ -520,10 +529,9 @@ class InputOutputKernelRegressor(KernelMachine):
             return self._finite(missed), self._finite(self.output_.squared_norms(K, diagonal)), self._finite(diagonal)
 
         missed, spread, sizes = self._in_tiles(X, compared, y, diagonals, width=self._width)
-        kept, shares, _ = self._read_weights(sample_weight, len(missed))
-        if kept is not None:
-            missed, spread, sizes = missed[kept], spread[kept], sizes[kept]
-        w = np.full(len(missed), 1.0 / len(missed)) if shares is None else shares.cpu().numpy()
+        given = RowWeights.read(sample_weight, len(missed))
+        missed, spread, sizes = (given.of(part, "y") for part in (missed, spread, sizes))
+        w = np.full(len(missed), 1.0 / len(missed)) if given.shares is None else given.shares
         total = float(w @ spread)
         if total <= _CONSTANT * float(w @ np.abs(sizes)):
             raise InputError("y must hold outputs that differ from the mean of the training outputs")

@@ -75,12 +75,11 @@ class KernelPCA(FittedComponents, PreimageMixin):
     kernel : str, Kernel or callable, default="gaussian"
         Kernel of the inputs. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and every other method kernel
         values with the training items (m, n).
-    columns : {"raw", "scaled", "integral", "filled", "ranked"} or int, default="raw"
+    columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform``
         gives the units of the data back.
         ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`; ``"ranked"`` too, with
         ``numbers="ranks"``.
-        A whole number t reads each t columns in turn as ``"scaled"`` reads one.
     center : bool, default=True
         Centre the features. Without it, the components are eigenvectors of the second moment.
     loss : str or Loss, default="squared"
@@ -204,8 +203,8 @@ class KernelPCA(FittedComponents, PreimageMixin):
             With landmarks or random features also a memory map, or rows opened by :func:`rkhs.engines.as_rows`.
         y : ignored
         sample_weight : array of shape (n,), optional
-            Not negative. Rows of weight zero are dropped. With landmarks or random features they have no influence and
-            still get codes.
+            Not negative. Rows of weight zero are dropped before anything is estimated, so that ``codes_`` has no rows
+            of them; those of a file, or of a memory map, have no influence and still get codes.
 
         Returns
         -------

@@ -135,10 +135,7 @@ def _check_operators(given: Any) -> None:
 
 
 def _check_columns(given: Any) -> None:
-    if str(given).isdecimal():
-        check_count(int(given), "columns", at_least=1)
-    else:
-        check_choice(given, "columns", ("raw", "scaled", "integral", "filled", "ranked"))
+    check_choice(given, "columns", ("raw", "scaled", "integral", "filled", "ranked"))
 
 
 def _check_verbose(given: Any) -> None:

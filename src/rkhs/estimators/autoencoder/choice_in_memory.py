@@ -209,13 +209,10 @@ class ItemsCriterion:
 
 
 def _groups(opened: PreparedItems) -> np.ndarray:
-    """Group of each row, in the order of the rows: copies share one; -1 for weight zero."""
-    items, weights = opened.given.items, opened.given.weights
+    """Group of each row, in the order of the rows: copies share one."""
+    items = opened.given.items
     found = opened.copies if len(opened.target) == len(items) else equal_rows(items)  # noise makes all rows differ
-    kept = np.arange(len(items)) if weights is None else np.flatnonzero(weights.cpu().numpy() > 0.0)
-    groups = np.full(len(items), -1)
-    groups[kept] = np.unique(found[kept], return_inverse=True)[1]
-    return groups
+    return np.unique(found, return_inverse=True)[1]
 
 
 def _places(groups: np.ndarray, chosen: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, as_tensor, to_tensor
+from rkhs._core.arrays import as_numpy, as_tensor, pick_square, to_tensor
 from rkhs._core.checks import check_choice, check_gram, check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
@@ -44,7 +44,9 @@ class LeftOutMachine:
         if gram is not None:
             if model.kernel.domain != "gram":
                 raise InputError("gram must be None: the model stores its training items; got a matrix")
-            K = to_tensor(check_gram(np.asarray(as_numpy(gram, "gram"), dtype=np.float64), "gram"), **machine._options)
+            kept = machine.reader_.kept
+            matrix = as_numpy(gram, "gram") if kept is None else pick_square(as_numpy(gram, "gram"), kept)
+            K = to_tensor(check_gram(np.asarray(matrix, dtype=np.float64), "gram"), **machine._options)
             if len(K) != model.map.width:
                 raise InputError(f"gram must have the {model.map.width} rows of the fit; got {len(K)}")
             self.diagonal = read_diagonal(diag, machine._read_new(X), K.diagonal().cpu().numpy())

@@ -101,15 +101,13 @@ class Regression:
             return FIXED_REG, None, None
         K, (A,), U = self.grams[0], self.operators, self.targets
         values, turned = (U.new_ones(U.shape[1]), None) if A is None else torch.linalg.eigh(A)
-        unit = float(K.diagonal().mean()) * float(values.max() if len(values) else 1.0)
+        mean = K.diagonal().mean() if self.training.weights is None else self.training.weights @ K.diagonal()
+        unit = float(mean) * float(values.max() if len(values) else 1.0)
         w = U.new_full((len(U),), 1.0 / len(U)) if self.training.weights is None else self.training.weights
-        rows = w > 0.0
-        K, U, w = K[rows][:, rows], U[rows], w[rows]
         regs = REGS * (unit or 1.0)
         if len(values):
             regs = regs_above_rounding(regs, K, values)
-        array = rows.cpu().numpy()
-        groups, group_ids = (copies([K], U), None) if group_ids is None else (None, group_ids[array])
+        groups = copies([K], U) if group_ids is None else None
         if groups is not None:
             warn_of_repeats(K, U, groups)
         path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups, group_ids)
@@ -139,15 +137,17 @@ class Regression:
         for K, term in zip(self.grams, self.kernel.pairs, strict=True):
             norm = 1.0 if term.operator is None else float(np.linalg.norm(np.asarray(term.operator), 2))
             diagonal += norm * K.diagonal()
-        found = certificates_of(problem, solution, float(diagonal.max()), U)
+        given = self.training.given
+        found = certificates_of(problem, solution, float(diagonal.max()), U).on_rows(given.kept, given.n_given)
         coefficients = solution.point.cpu().numpy()
         return MachineModel(self.kernel, self.map, coefficients, self.output, found, loss, self.one_output)
 
     def closed_form(self, C: Tensor, value: float, output: OutputSpace, loss: Loss) -> tuple[MachineModel, Solution]:
         """The machine of targets with gaps, which has no certificates of single samples."""
-        support = C.any(1).nonzero()[:, 0].cpu().numpy()
+        support, given = C.any(1).nonzero()[:, 0].cpu().numpy(), self.training.given
         largest = float(torch.linalg.vector_norm(self.targets, dim=1).max())
         found = Certificates(0.0, support, np.arange(0), kernel_bound=self.largest, output_bound=largest)
+        found = found.on_rows(given.kept, given.n_given)
         model = MachineModel(self.kernel, self.map, C.cpu().numpy(), output, found, loss, self.one_output)
         return model, Solution(C, value, Reason.CLOSED_FORM, 1, 1)
 
