@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -100,6 +101,8 @@ class KernelEstimator(EngineThreads, WholeFits):
 
     def __getattr__(self, name: str) -> Any:
         """Other attributes are fitted ones, which may be there or not; codes predict nothing."""
+        if name == "partial_fit" and hasattr(type(self), name):
+            inspect.getattr_static(type(self), name).check(self)  # says what a model that takes no more rows lacks
         if name in ("predict", "predict_proba") and hasattr(type(self), "transform"):
             what = f"{type(self).__name__} has no {name}: it makes codes"
             raise AttributeError(f"{what}; rkhs.evaluation.load_classifier reads a file of rkhs fit --predict CLASS")
@@ -167,6 +170,15 @@ class KernelEstimator(EngineThreads, WholeFits):
     def _kernel_for(self, X: Any) -> Kernel:
         """The kernel that the user asked for, on the grid of curves or the sparse rows that X holds; not resolved."""
         return adapted_to(X, self._input_kernel())
+
+    def _refuse_parts_of_a_fit(self) -> None:
+        """Refuse ``partial_fit`` after ``fit``, which keeps nothing that more rows could be added to."""
+        if "model_" in vars(self):
+            name = type(self).__name__
+            raise InputError(
+                f"partial_fit adds rows to a {name} that began with it; this one was fitted by fit, whose rows it would "
+                "forget. Take an unfitted copy (sklearn.base.clone), and give all rows to its partial_fit"
+            )
 
     @contextmanager
     def _running(self) -> Iterator[Run]:

@@ -44,7 +44,9 @@ def _takes_more_rows(model: KernelAutoencoder) -> bool:
     """Whether ``partial_fit`` is available; the AttributeError names what is missing."""
     automatic = isinstance(model.kernel, str) and model.kernel == "auto"
     if not automatic and as_kernel(model.kernel).domain != "vectors":
-        raise AttributeError("partial_fit needs a kernel that reads rows of numbers; use fit")
+        raise AttributeError(
+            f"partial_fit of KernelAutoencoder needs a kernel that reads rows of numbers; got {model.kernel!r}. Use fit"
+        )
     return True
 
 
@@ -341,7 +343,6 @@ class KernelAutoencoder(BaseAutoencoder):
         A random sample of all rows so far is kept, at most 32,768 of them: as many as the encoder of any fit is fitted
         to. Up to that number the model is exactly that of one ``fit`` on the rows so far; beyond it, that of the
         sample. Between two fits the model stays what it is, so that all fits together cost some three times the last.
-        After ``fit`` the sample starts from nothing, without the rows of that fit.
 
         Parameters
         ----------
@@ -357,12 +358,13 @@ class KernelAutoencoder(BaseAutoencoder):
         AttributeError
             Where ``kernel`` reads no rows of numbers.
         InputError
-            For sparse matrices, ``columns="filled"``, and rows that are not in memory.
+            After ``fit``, which keeps no sample; for sparse matrices, ``columns="filled"``, and rows that are not in
+            memory.
         """
         self._check_parts(X)
         before = vars(self).get("sample_")
         if before is None:
-            self.__dict__ = self._twin().__dict__
+            self._refuse_parts_of_a_fit()
             grid = times_of(X)
         else:
             grid = self.reader_.grid

@@ -39,6 +39,13 @@ def _decodes(model: KernelMap) -> bool:
     return not model.__sklearn_tags__().input_tags.pairwise and model._input_kernel().domain == "vectors"
 
 
+def _takes_more_items(model: KernelMap) -> bool:
+    """Whether ``partial_fit`` is available; the AttributeError names what is missing."""
+    if reads_gram(model.kernel):
+        raise AttributeError("partial_fit of KernelMap needs the items themselves; got a Gram matrix. Use fit")
+    return True
+
+
 @dataclass(eq=False, repr=False)
 class KernelMap(FittedKernel):
     """A map of items of any kind in at most three dimensions that keeps neighbours, places new items, and decodes.
@@ -201,7 +208,7 @@ class KernelMap(FittedKernel):
         )
         self._record(solution)
 
-    @available_if(lambda self: not reads_gram(self.kernel))
+    @available_if(_takes_more_items)
     @within_limit
     def partial_fit(self, X: Any, y: Any = None) -> KernelMap:
         """Add rows to the map; those that it has stay near their places. The first call is a fit.

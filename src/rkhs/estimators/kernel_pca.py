@@ -54,7 +54,10 @@ _REGS = tuple(10.0 ** (k / 2) for k in range(-16, 1))  # candidates of reg="auto
 def _takes_more_rows(model: KernelPCA) -> bool:
     """Whether ``partial_fit`` is available; the AttributeError names what is missing."""
     if not isinstance(model.storage, Storage):
-        raise AttributeError("partial_fit needs storage=Nystroem(m) or storage=RandomFeatures(m)")
+        raise AttributeError(
+            f"partial_fit of KernelPCA needs storage=Nystroem(m) or RandomFeatures(m) of rkhs.features, whose moments "
+            f"take more rows; got storage={model.storage!r}"
+        )
     if model.__sklearn_tags__().input_tags.pairwise:
         raise AttributeError("partial_fit needs inputs of fixed width; a Gram matrix grows with its rows. Use fit")
     return True
@@ -283,9 +286,8 @@ class KernelPCA(FittedComponents, PreimageMixin):
     def partial_fit(self, X: Any, y: Any = None) -> KernelPCA:
         """Add rows to the moments of the features; the components are those of all rows so far.
 
-        Needs ``storage=Nystroem(m)`` or ``RandomFeatures(m)``. The first rows determine bandwidths and landmarks. If
-        these are given, the result is exactly that of one fit. Only moments are kept: ``codes_`` are those of the last
-        rows, and there is no ridge pre-image.
+        Needs ``storage=Nystroem(m)`` or ``RandomFeatures(m)``. The first rows, at least ``m`` for landmarks, determine
+        bandwidths and landmarks. If these are given, the result is exactly that of one fit. Only moments are kept: ``codes_`` are those of the last rows, and there is no ridge pre-image.
 
         Parameters
         ----------
@@ -295,13 +297,19 @@ class KernelPCA(FittedComponents, PreimageMixin):
         Returns
         -------
         self
+
+        Raises
+        ------
+        InputError
+            After ``fit``, which keeps no moments; for fewer first rows than landmarks.
         """
         self._check_parameters()
         assert isinstance(self.storage, Storage)
         run, before = self._run, getattr(self, "moments_", None)
         if before is None:
-            self.__dict__ = self._twin().__dict__
+            self._refuse_parts_of_a_fit()
             training = self._training(X, kernel := self._kernel_for(X), at_least=1)
+            self._check_first_part(len(training))
             self._announce(run, kernel, training, parts=True)
             self.announced_bytes_: int = run.announced_bytes
             source = open_source(run.options, self.storage, kernel, training.items, None)
@@ -314,6 +322,15 @@ class KernelPCA(FittedComponents, PreimageMixin):
         self.model_ = ComponentsModel.of(kernel, features, found, self._to_output(found.scores), n, moments=sums)
         self.n_iter_ = 1
         return self
+
+    def _check_first_part(self, n: int) -> None:
+        """Refuse fewer first rows than landmarks: more would never come."""
+        assert isinstance(self.storage, Storage)
+        if self.storage.keeps_items and n < self.storage.m:
+            raise InputError(
+                f"the first rows of partial_fit must be at least as many as the landmarks that are chosen among them, "
+                f"{self.storage.m}; got {n}. Give more rows first, or take fewer landmarks: Nystroem({n})"
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
