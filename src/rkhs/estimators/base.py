@@ -176,8 +176,8 @@ class KernelEstimator(EngineThreads, WholeFits):
         if "model_" in vars(self):
             name = type(self).__name__
             raise InputError(
-                f"partial_fit adds rows to a {name} that began with it; this one was fitted by fit, whose rows it would "
-                "forget. Take an unfitted copy (sklearn.base.clone), and give all rows to its partial_fit"
+                f"partial_fit adds rows to a {name} that began with it; this one was fitted by fit, whose rows it "
+                "would forget. Take an unfitted copy (sklearn.base.clone), and give all rows to its partial_fit"
             )
 
     @contextmanager

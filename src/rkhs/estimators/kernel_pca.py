@@ -287,7 +287,8 @@ class KernelPCA(FittedComponents, PreimageMixin):
         """Add rows to the moments of the features; the components are those of all rows so far.
 
         Needs ``storage=Nystroem(m)`` or ``RandomFeatures(m)``. The first rows, at least ``m`` for landmarks, determine
-        bandwidths and landmarks. If these are given, the result is exactly that of one fit. Only moments are kept: ``codes_`` are those of the last rows, and there is no ridge pre-image.
+        bandwidths and landmarks. If these are given, the result is exactly that of one fit. Only moments are kept:
+        ``codes_`` are those of the last rows, and there is no ridge pre-image.
 
         Parameters
         ----------
