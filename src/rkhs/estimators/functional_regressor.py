@@ -165,6 +165,7 @@ class FunctionalKernelRegressor(DualRegressor):
     reg: float | Literal["auto"] = "auto"
     trim: float | None = 3.0
 
+    _matrices = 22.0
     _reads_gaps = True
 
     basis_: Kernel | str = field(init=False)

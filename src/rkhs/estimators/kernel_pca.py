@@ -13,6 +13,7 @@ from torch import Tensor
 from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_number, choice, naming
 from rkhs._core.errors import InputError
+from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.threads import within_limit
 from rkhs.engines import Rows
 from rkhs.estimators.bounded_preimages import PreimageMixin
@@ -447,9 +448,16 @@ class KernelPCA(FittedComponents, PreimageMixin):
             diagonal = self._gram_diagonal(diag, K)
         else:
             items = self._training_items() if candidates is None else self._read_new(candidates)
+            self._announce_candidates(len(items))
             K = self._cross_gram(items)
             diagonal = self.kernel_._diag(items).to(K)
         return rank_codes(Z, lambda part: self.model_.distances(part, K, diagonal), len(K), n_best)
+
+    def _announce_candidates(self, count: int) -> None:
+        """Refuse more candidates than have room for their kernel values with the training items."""
+        n = self.map_.width
+        what, parts = f"KernelPCA.decode with {count} candidates", f"3 matrices of {count} x {n}"
+        check_memory(Estimate(what, 24 * count * n, parts), "Give fewer candidates, or rank by their codes: by='codes'")
 
     def _rebuilt(self, raw: Tensor) -> Tensor:
         return self._vectors(self.model_.encoder.of(raw))

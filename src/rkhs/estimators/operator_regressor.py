@@ -149,7 +149,7 @@ class OperatorKernelRegressor(DualRegressor):
     columns: Columns = "raw"
     storage: StorageLike = "dense"
 
-    _matrices = 8.0
+    _matrices = 5.0
     _reads_gaps = True
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
@@ -181,7 +181,8 @@ class OperatorKernelRegressor(DualRegressor):
             if features is None:
                 columns = training.items.shape[1] if kernel.domain == "vectors" else 0
                 outputs = training.targets.shape[1] / len(training)
-                matrices = self._matrices + 18.0 * min(1.0, outputs) + 2.0 * outputs
+                solved = self._matrices if isinstance(options.loss, Squared) and not self._chooses else 9.5
+                matrices = solved + 18.0 * min(1.0, outputs) + 2.0 * outputs
                 run.announce_dense(len(training), matrices, columns, items_bytes(kernel, training.items))
             gapped = check_gaps(training, kernel, options.loss, dense=features is None)
             group_ids = self._read_groups(groups, training, kernel, closed=features is None and not gapped)

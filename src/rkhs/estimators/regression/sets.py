@@ -16,6 +16,7 @@ from rkhs._core.checks import check_choice, check_gram, check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.given_matrices import read_diagonal
+from rkhs.estimators.run import check_values
 from rkhs.kernels import Kernel
 from rkhs.models import Calibration, MachineModel, NewItems, PredictionSets
 from rkhs.models.conformal import Setting, chosen_interval, conformal_rank, lengths
@@ -39,6 +40,8 @@ class LeftOutMachine:
         gram: ArrayLike | None = None,
     ) -> None:
         self.machine, self.model, self.items = machine, model, X
+        if model.leaves_out:  # else the calibration says what is missing
+            check_values(f"rows left out of {type(machine).__name__}", model.map.width, machine._count_new(X), 5.0, 5.0)
         self.diagonal: Tensor | None = None
         self.K = K = None
         if gram is not None:
