@@ -2,9 +2,9 @@
 
 Run: python -m studies.reliability.memory_of_methods [--rows 1500] [--only KernelPCA.fit ...]; ``./dev reliability``
 runs it too. Each call runs in a process of its own, after a small one of the same kind. "taken" is the largest resident
-size during the call above that before it, with what is given in memory. What a call takes must be within a factor of two of
-what it announces. A call that announces nothing may take what it returns and tiles of kernel values, whose number of
-bytes does not depend on the rows.
+size during the call above that before it, with what is given in memory, and must be within a factor of two of what was
+announced. A call that announces nothing may take what it returns, and tiles of kernel values, whose bytes do not depend
+on the number of rows.
 """
 
 from __future__ import annotations

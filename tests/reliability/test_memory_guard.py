@@ -75,6 +75,14 @@ def test_peaks_stay_within_what_was_announced() -> None:
         assert peak <= 1.2 * announced
 
 
+def test_a_regression_to_features_takes_what_it_announces() -> None:
+    """The other methods are lines of R11b; a process of its own has a peak of its own."""
+    words = ["-m", "studies.reliability.memory_of_methods", "--rows", "900", "--only", "InputOutputKernelRegressor.fit"]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "R11b: 1 methods, 0 beyond a factor of two" in done.stdout
+
+
 @pytest.mark.parametrize("n", [200_000, 1_000_000, 10_000_000])
 @pytest.mark.parametrize("estimator", [KernelPCA, KernelAutoencoder])
 def test_millions_of_rows_are_refused_at_once_with_the_storage_that_fits(estimator: type, n: int) -> None:
