@@ -207,10 +207,8 @@ class Reader(Stored):
         grid = times_of(X)
         scaling = _integral(grid, kernel) if columns == "integral" else None
         X, fingerprint, view_weights = training_matrix(X, kernel, shares)
-        filling = None
-        if columns in TABLES:
-            filling = _table(estimator, columns).fit(X, sample_weight=None if weights is None else weights.each)
-            X = filling.transform(X)
+        filling = _table(estimator, columns, X, weights) if columns in TABLES else None
+        X = X if filling is None else filling.transform(X)
         shape: Any = getattr(X, "shape", ())
         known = len(shape) == 2 and isinstance(shape[0], int)
         if known and not gram:  # before the checks, which copy
@@ -379,9 +377,10 @@ def _name_features(estimator: BaseEstimator, X: Any, items: Any) -> None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
-def _table(estimator: BaseEstimator, columns: str) -> FilledTable:
-    """Make the table of an estimator that reads texts and gaps."""
-    return FilledTable(**estimator._table_options, numbers=TABLES[columns])
+def _table(estimator: BaseEstimator, columns: str, X: Any, weights: RowWeights | None) -> FilledTable:
+    """The fitted table of an estimator that reads texts and gaps."""
+    table = FilledTable(**estimator._table_options, numbers=TABLES[columns])
+    return table.fit(X, sample_weight=None if weights is None else weights.each)
 
 
 def _refuse_columns(asked: str, domain: str) -> None:
