@@ -81,6 +81,12 @@ class Regression:
         """Largest ``k_t(x, x)``."""
         return max(float(K.diagonal().max()) for K in self.grams)
 
+    @property
+    def _mean_size(self) -> float:
+        """Mean of ``k(x, x)`` of the first term over the items, by their weights."""
+        diagonal, w = self.grams[0].diagonal(), self.training.weights
+        return float(diagonal.mean() if w is None else w @ diagonal)
+
     def settled(self, losses: list[Loss], reg: float, *, center: bool) -> tuple[list[Loss], Regression]:
         """Losses with their automatic parameters resolved, and targets around the mean of the inliers."""
         if not any(loss.automatic for loss in losses):
@@ -101,8 +107,7 @@ class Regression:
             return FIXED_REG, None, None
         K, (A,), U = self.grams[0], self.operators, self.targets
         values, turned = (U.new_ones(U.shape[1]), None) if A is None else torch.linalg.eigh(A)
-        mean = K.diagonal().mean() if self.training.weights is None else self.training.weights @ K.diagonal()
-        unit = float(mean) * float(values.max() if len(values) else 1.0)
+        unit = self._mean_size * float(values.max() if len(values) else 1.0)
         w = U.new_full((len(U),), 1.0 / len(U)) if self.training.weights is None else self.training.weights
         regs = REGS * (unit or 1.0)
         if len(values):
