@@ -224,6 +224,17 @@ SCRIPTS = (
     Script(
         (
             Targets(
+                "R11b",
+                "memory of every public method: taken within a factor of two of what it announces, or some tiles",
+                line(r"R11b: (?P<text>\d+ methods, (?P<lost>\d+) beyond .*)", "lost"),
+            ),
+        ),
+        module("memory_of_methods", "--only", "KernelPCA.fit", "InputOutputKernelRegressor.fit"),
+        module("memory_of_methods"),
+    ),
+    Script(
+        (
+            Targets(
                 "R12", "8 threads on transform, predict and save, 1,000 calls an estimator: equal answers", passing()
             ),
         ),

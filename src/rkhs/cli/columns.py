@@ -69,8 +69,7 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
                 "leave it out"
             )
         return {"columns": "filled"} if _reads_vectors(kernel) else {}
-    series, width = as_series(data)
-    return {"columns": {1: "scaled"}.get(width, width)} if _scaled(args, series, kernel, asked) else {}
+    return {"columns": "scaled"} if _scaled(args, as_series(data)[0], kernel, asked) else {}
 
 
 def column_change(args: argparse.Namespace, known: Dataset, kernel: Any) -> Callable[[Any], Any]:
@@ -84,8 +83,7 @@ def column_change(args: argparse.Namespace, known: Dataset, kernel: Any) -> Call
         return FilledTable().fit(known.X).transform
     if asked == "integral":
         return ColumnScaling.of_weights(quadrature_weights(known.times, known.X.shape[1])).apply
-    width = asked if isinstance(asked, int) else 1
-    return (lambda X: X) if asked is None else ColumnScaling.of(known.X, width).apply
+    return (lambda X: X) if asked is None else ColumnScaling.of(known.X).apply
 
 
 def _scaled(args: argparse.Namespace, data: Dataset, kernel: Any, asked: str) -> bool:
@@ -138,7 +136,7 @@ def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> li
     series, _ = as_series(data)
     names = titles_of(series)
     found, notes = spreads(series.X), []
-    scaled = read == "scaled" or str(read).isdecimal()
+    scaled = read == "scaled"
     if found is not None and (scaled or (found.ratio > TENFOLD and not share_a_unit(series.X))):
         how = (
             "standardised; codes and errors count standard deviations, and decoding gives the units of the file. "

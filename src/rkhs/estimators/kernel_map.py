@@ -19,7 +19,7 @@ from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.given_matrices import adapted_to
 from rkhs.estimators.maps.model import fit_map, map_memory
 from rkhs.estimators.ranked_candidates import Ranking, rank_by_codes
-from rkhs.estimators.training import Training, cut
+from rkhs.estimators.training import RowWeights, Training, cut
 from rkhs.kernels import Kernel, Linear, as_kernel
 from rkhs.kernels.registry import reads_gram
 from rkhs.models import NeighbourMapModel
@@ -37,6 +37,13 @@ def _decodes(model: KernelMap) -> bool:
     if hasattr(model, "model_"):
         return model.model_.back is not None
     return not model.__sklearn_tags__().input_tags.pairwise and model._input_kernel().domain == "vectors"
+
+
+def _takes_more_items(model: KernelMap) -> bool:
+    """Whether ``partial_fit`` is available; the AttributeError names what is missing."""
+    if reads_gram(model.kernel):
+        raise AttributeError("partial_fit of KernelMap needs the items themselves; got a Gram matrix. Use fit")
+    return True
 
 
 @dataclass(eq=False, repr=False)
@@ -66,7 +73,7 @@ class KernelMap(FittedKernel):
         Weight of the last term; 0 gives the loss of t-SNE.
     init : array of shape (n, n_components), optional
         Codes to start from. None: kernel principal components.
-    columns : {"raw", "scaled", "integral", "filled", "ranked"} or int, default="raw"
+    columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
         As in :class:`KernelAutoencoder`.
     device : {"cpu"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
@@ -185,12 +192,18 @@ class KernelMap(FittedKernel):
         if kernel.domain == "vectors":  # Gram matrices and objects are announced where they are read
             with self._running() as run:
                 run.announce(map_memory(len(training), training.items.shape[1]), "Fit fewer rows")
-        init = None if self.init is None else self._read_matrix(self.init, "init", self.n_components, "(n, {q})")
-        if init is not None and len(init) != training.n_given:
-            raise InputError(f"init must have a row for each of the {training.n_given} items; got {len(init)}")
-        init = cut(init, training.kept)
+        init = self._read_init(training)
         self._map(kernel, training, init)
         return self
+
+    def _read_init(self, training: Training) -> Tensor | None:
+        """Places to start from, of the items of positive weight."""
+        if self.init is None:
+            return None
+        init = self._read_matrix(self.init, "init", self.n_components, "(n, {q})")
+        if len(init) != training.given.n_given:
+            raise InputError(f"init must have a row for each of the {training.given.n_given} items; got {len(init)}")
+        return cut(init, training.kept)
 
     def _map(self, kernel: Kernel, training: Training, init: Tensor | None, stay: Tensor | None = None) -> None:
         self.model_, solution = fit_map(
@@ -205,7 +218,7 @@ class KernelMap(FittedKernel):
         )
         self._record(solution)
 
-    @available_if(lambda self: not reads_gram(self.kernel))
+    @available_if(_takes_more_items)
     @within_limit
     def partial_fit(self, X: Any, y: Any = None) -> KernelMap:
         """Add rows to the map; those that it has stay near their places. The first call is a fit.
@@ -229,7 +242,7 @@ class KernelMap(FittedKernel):
         weights = torch.as_tensor(np.concatenate([weights, np.full(len(new), weights.mean())]))
         init = torch.cat([torch.as_tensor(model.codes), model.encode(new)])
         n = len(items)
-        training = Training(items, items, True, weights / weights.sum(), float(n), None, n)
+        training = Training(items, items, True, weights / weights.sum(), float(n), RowWeights(n))
         self.reader_: Reader = replace(self.reader_, kept=None, n_items=n)
         self._map(model.kernel, training, init, (torch.arange(n) < len(before)).float())
         return self

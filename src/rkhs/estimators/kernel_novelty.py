@@ -114,7 +114,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     map_: ClassVar[Fitted[FeatureMap]] = Fitted("map")
     train_diag_: np.ndarray = field(init=False)
     columns_: str = field(init=False)
-    _matrices = 6.0
+    _matrices = 9.5
     _declared = {"alpha": number(above=0.0, at_most=0.5), "reg": number(above=0.0)}
     _every_fit_has = ("train_diag_", "columns_")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from sklearn.model_selection import BaseCrossValidator
 
     from rkhs.estimators.options.arguments import Columns, OperatorKernelLike, Seed
-    from rkhs.estimators.training import Training
+    from rkhs.estimators.training import RowWeights, Training
     from rkhs.kernels import OperatorKernel
 
 
@@ -166,7 +167,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
         X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
         y : array of shape (n,) or (n, q)
         sample_weight : array of shape (n,), optional
-            Weighs both the loss and the held-out errors.
+            Weighs both the loss and the held-out errors. Rows of weight zero are dropped before anything is estimated;
+            pairs of ``cv`` count them.
         groups : array of shape (n,), optional
             Labels. A splitter such as ``cv=GroupKFold(5)`` gets them. With ``cv="auto"`` all rows of a label are left
             out at once, as in :class:`OperatorKernelRegressor`; it needs what leaving rows out in closed form needs.
@@ -183,7 +185,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
             together = self._read_groups(groups, training, grids[0].kernel, closed=closed)
         if closed and together is None:
             together = self._repeated_items(grids, training.targets)
-        mean = self._compare(grids, training, None if closed else y, together, of_splits)
+        y_kept = None if closed else training.given.of(y, "y")
+        mean = self._compare(grids, training, y_kept, together, of_splits)
         g, r, j = map(int, np.unravel_index(int(np.argmin(mean)), mean.shape))
         self.reg_, self.gamma_, self._chosen_kernel = float(self.regs_[g, r]), gammas[g], given[g]
         self.best_score_ = -float(mean[g, r, j])
@@ -226,7 +229,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         splits = hasattr(self.cv, "split") and not isinstance(self.cv, str)  # a text has a split of its own
         if groups is None or not splits:
             return None
-        labels, self.groups_ = numbered_groups(groups, len(training))
+        labels, self.groups_ = numbered_groups(groups, training.given)
         return labels
 
     def _repeated_items(self, grids: list[MachineGrid], targets: Tensor) -> np.ndarray | None:
@@ -298,7 +301,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         """Whether every row is left out in turn: errors in closed form, so that there are no folds to draw."""
         asked = isinstance(self.cv, str) and self.cv in ("auto", "items")
         closed = isinstance(loss, Squared) and not gaps and len(kernel.pairs) == 1
-        return asked and closed and not isinstance(kernel.pairs[0].operator, str) and int((weights > 0.0).sum()) > 1
+        return asked and closed and not isinstance(kernel.pairs[0].operator, str) and len(weights) > 1
 
     def _compare(
         self, grids: list[MachineGrid], training: Training, y: Any, together: Any, groups_of_splits: Any
@@ -312,13 +315,13 @@ class OperatorKernelRegressorCV(VectorRegressor):
                 warn_of_repeats(grids[0].grams[0], training.targets, alike)
         if y is None:
             first, _, w = merged_copies(alike, weights)
-            rows, w = first[w > 0.0], w[w > 0.0]
-            _, number, mass = merged_copies(None if together is None else together[rows.cpu().numpy()], w)
+            _, number, mass = merged_copies(None if together is None else together[first.cpu().numpy()], w)
             groups = None if together is None else number
-            errors = [self._finite(grid.left_out_errors(rows, w, groups)) for grid in grids]
+            errors = [self._finite(grid.left_out_errors(first, w, groups)) for grid in grids]
             shares = mass.cpu().numpy()
         else:
-            folds = self._folds(y, weights, alike, groups_of_splits)
+            assert alike is not None  # groups are left out in closed form, or given to a splitter
+            folds = self._folds(y, alike, training.given, groups_of_splits)
             errors, shares = [self._finite(grid.errors(folds)) for grid in grids], np.ones(len(folds))
         self.cv_errors_ = np.stack(errors)
         return self.cv_errors_ @ (shares / shares.sum())
@@ -334,18 +337,19 @@ class OperatorKernelRegressorCV(VectorRegressor):
         return copies(self.model_.kernel.grams(self.estimator_._read_new(X)))
 
     def _folds(
-        self, y: Any, weights: Tensor, alike: np.ndarray | None, groups: Any = None
+        self, y: Any, alike: np.ndarray, given: RowWeights | None = None, groups: Any = None
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        different = len(weights) if alike is None else len(np.unique(alike))
-        asked = min(FOLDS, different) if isinstance(self.cv, str) and self.cv in ("auto", "items") else self.cv
-        folds = check_folds(asked, len(weights), as_numpy(y, "y"), self.random_state, alike, groups)
-        for number, (train, _) in enumerate(folds):
-            if not bool((weights[torch.as_tensor(np.array(train))] > 0.0).any()):
-                raise InputError(
-                    f"sample_weight is zero for all training rows of fold {number} of cv; drop rows of weight zero, or "
-                    "give folds with some other training rows"
-                )
-        return folds
+        """Folds of ``cv``; rows with equal entries of ``alike`` (n,) are on one side of those that are drawn."""
+        asked = self.cv
+        if isinstance(asked, str):
+            asked = min(FOLDS, len(np.unique(alike)))
+        elif hasattr(asked, "test_fold") and hasattr(asked, "split"):  # scikit-learn's PredefinedSplit: given pairs
+            asked = list(asked.split())
+        pairs = not isinstance(asked, Integral) and not hasattr(asked, "split")
+        if pairs and given is not None and given.kept is not None:
+            asked = _on_kept_rows(check_folds(asked, given.n_given), given)
+        targets = None if y is None else as_numpy(y, "y")
+        return check_folds(asked, len(alike), targets, self.random_state, alike, groups)
 
     def _chosen(self, loss: Loss) -> OperatorKernelRegressor:
         names = ("columns", "center", "solver", "tol", "max_iter", "device", "dtype", "verbose")
@@ -427,3 +431,19 @@ class OperatorKernelRegressorCV(VectorRegressor):
         if self.center:
             found -= sum(float(weights @ K @ weights) for K in grams)
         return found if 0.0 < found < np.inf else 1.0
+
+
+def _on_kept_rows(folds: list[tuple[np.ndarray, np.ndarray]], given: RowWeights) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Folds of the rows that were given as folds of those of positive weight, which are counted anew."""
+    place = np.full(given.n_given, -1)
+    place[given.kept] = np.arange(len(place[given.kept]))
+    found = []
+    for number, pair in enumerate(folds):
+        train, test = (place[rows][place[rows] >= 0] for rows in pair)
+        if not (len(train) and len(test)):
+            raise InputError(
+                f"sample_weight is zero for all training rows, or all held-out rows, of fold {number} of cv; give "
+                "folds with some other rows there"
+            )
+        found.append((train, test))
+    return found

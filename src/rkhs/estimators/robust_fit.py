@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, get_tags
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, to_tensor
+from rkhs._core.arrays import as_numpy, pick_rows, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_folds, check_number
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, keeping_warnings, unwarned, warn
@@ -262,8 +262,9 @@ class _AutoencoderRounds:
         if not kept.all():
             rows = np.flatnonzero(~kept)
             views = fitted.kernel_.domain == "gram" and has_views(self.X)
-            others = [_positions(one, rows) for one in self.X] if views else _positions(self.X, rows)
-            errors[rows] = _errors_of(fitted, others, None if K is None else K.diagonal()[rows])
+            others = [pick_rows(one, rows) for one in self.X] if views else pick_rows(self.X, rows)
+            with unwarned():  # that outliers are far away
+                errors[rows] = _errors_of(fitted, others, None if K is None else K.diagonal()[rows])
         return errors
 
 
@@ -296,11 +297,6 @@ def _gram_of(model: KernelAutoencoder, K: np.ndarray) -> Tensor:
     """The Gram matrix of the items in a fit, as the fit had it."""
     with unwarned(NotPositiveSemidefiniteWarning):  # the fit has warned
         return positive_part(to_tensor(K, **model._options), name="the Gram matrix of the training items")
-
-
-def _positions(X: Any, rows: np.ndarray) -> Any:
-    """Some items of any container by position, whatever their labels."""
-    return _safe_indexing(as_numpy(X), rows)
 
 
 def _errors_of(model: KernelAutoencoder, X: Any, diag: ArrayLike | None) -> np.ndarray:

@@ -38,7 +38,7 @@ def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt 
     """Rebuild items from their codes; a sentence that says why not if the model cannot."""
     chosen = model.estimator_ if hasattr(model, "estimator_") else model
     X = np.ma.masked_invalid(np.zeros((len(items), 1)) if items.numbers is None else items.numbers)
-    units = _units(model, chosen, X)
+    units = _units(model, X)
     try:
         found = _measured(chosen, items, codes)
     except RkhsError as error:
@@ -53,12 +53,9 @@ def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt 
     return Rebuilt(np.asarray(found.errors, dtype=np.float64), found.share, found.space, vectors, units)
 
 
-def _units(model: KernelEstimator, fitted: KernelEstimator, X: np.ma.MaskedArray) -> np.ndarray | float:
-    """Scales of the columns that the model standardises, or of those of each quantity; 1 where it does not."""
-    columns = str(getattr(model, "columns", "raw"))
-    if columns.isdecimal() and (scaling := fitted.reader_.scaling) is not None:
-        return scaling.scale
-    scaled = columns in ("scaled", "filled", "ranked")
+def _units(model: KernelEstimator, X: np.ma.MaskedArray) -> np.ndarray | float:
+    """Scales of the columns that the model standardises; 1 where it does not."""
+    scaled = getattr(model, "columns", "raw") in ("scaled", "filled", "ranked")
     return np.where(X.std(0).filled(0.0) > 0.0, X.std(0).filled(1.0), 1.0) if scaled else 1.0
 
 

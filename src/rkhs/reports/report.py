@@ -168,7 +168,7 @@ def make_report(
     kept = np.linspace(0, n - 1, min(n, check_count(at_most, "at_most", at_least=2))).round().astype(int)
     asked = None if target is None else (target_name, _target(target, n))
     coloured = None if asked is None else (target_name, asked[1][kept])
-    columns = "scaled" if str(asked_for := getattr(model, "columns", "raw")).isdecimal() else asked_for
+    columns = getattr(model, "columns", "raw")
     items = everything if len(kept) == n else everything.rows(kept)
     progress_line = progress or (lambda _: None)
     progress_line(f"codes of {len(items)} items")

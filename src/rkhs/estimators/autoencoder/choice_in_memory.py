@@ -210,15 +210,13 @@ class ItemsCriterion:
 
 
 def _groups(opened: PreparedItems) -> tuple[np.ndarray, bool]:
-    """Group of each row, copies share one, -1 for weight zero; and whether some rows are equal."""
-    items, weights = opened.given.items, opened.given.weights
+    """Group of each row, in the order of the rows: copies share one; and whether some rows are equal."""
+    items = opened.given.items
     found = opened.copies if len(opened.target) == len(items) else equal_rows(items)  # noise makes all rows differ
-    kept = np.arange(len(items)) if weights is None else np.flatnonzero(weights.cpu().numpy() > 0.0)
-    groups = np.full(len(items), -1)
-    groups[kept] = np.unique(found[kept], return_inverse=True)[1]
-    alike = int(groups.max()) + 1 < len(kept)
+    groups = np.unique(found, return_inverse=True)[1]
+    alike = int(groups.max()) + 1 < len(items)
     if alike and opened.given.of_few_values:
-        groups[kept] = np.arange(len(kept))
+        groups = np.arange(len(items))
     return groups, alike
 
 

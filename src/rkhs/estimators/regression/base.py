@@ -24,7 +24,7 @@ from rkhs.estimators.options.arguments import Device, Dtype, LossLike, MachineSo
 from rkhs.estimators.regression.options import MachineOptions
 from rkhs.estimators.regression.sets import LeftOutMachine, SetShape, left_out_sets, read_coverage, split_sets
 from rkhs.estimators.regression.terms import FIXED_REG, Regression
-from rkhs.estimators.training import Training, cut
+from rkhs.estimators.training import RowWeights, Training
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, Squared, as_loss
 from rkhs.models import MachineModel, PredictionSets, path_values
@@ -48,13 +48,14 @@ def mean_r2(given: np.ndarray, predicted: np.ndarray, sample_weight: ArrayLike |
     return float(np.mean([r2_score(t[rows], p[rows], sample_weight=w[rows]) for t, p, rows in columns]))
 
 
-def numbered_groups(groups: ArrayLike, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Labels of groups and their numbers, each of shape (n,)."""
+def numbered_groups(groups: ArrayLike, given: RowWeights) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of groups and their numbers, of the rows of positive weight."""
     import pandas as pd
 
     labels = read_values(groups, "groups")
-    if labels.shape != (n,):
-        raise InputError(f"groups must have shape {(n,)}, one label per row of X; got {labels.shape}")
+    if labels.shape != (given.n_given,):
+        raise InputError(f"groups must have shape {(given.n_given,)}, one label per row of X; got {labels.shape}")
+    labels = given.of(labels, "groups")
     return labels, pd.factorize(labels, use_na_sentinel=False)[0]
 
 
@@ -157,8 +158,8 @@ class KernelMachine(KernelEstimator):
         """Check the groups; return the index of the group of each row, shape (n,), or None without groups."""
         if groups is None:
             return None
-        numbers = numbered_groups(groups, len(training))[1]
-        count = len(np.unique(numbers if training.weights is None else numbers[training.weights.cpu().numpy() > 0.0]))
+        numbers = numbered_groups(groups, training.given)[1]
+        count = int(numbers.max()) + 1
         if count < 2:
             raise InputError(f"groups must hold at least 2 groups of rows of positive weight; got {count}")
         if not (closed and self._chooses and isinstance(as_loss(self.loss), Squared) and len(kernel.pairs) == 1):
@@ -196,14 +197,13 @@ class KernelMachine(KernelEstimator):
         sample_weight: ArrayLike | None,
         *,
         at_least: int = 1,
-        drop: bool = False,
     ) -> tuple[Training, bool]:
         """Items, weights and the matrix of targets, and whether these came as a vector."""
-        training = self._training(X, kernel, sample_weight, targets=y, at_least=at_least, drop=drop)
-        Y, one_output = self._read_targets(y, training.n_given)
+        training = self._training(X, kernel, sample_weight, targets=y, at_least=at_least)
+        Y, one_output = self._read_targets(training.given.of(y, "y"), len(training))
         known = Y.nan_to_num().numpy(force=True)
         check_spread(known if self.center else np.vstack([known, np.zeros_like(known[:1])]), "y", self.dtype)
-        return replace(training, targets=cut(Y, training.kept), self_targets=False), one_output
+        return replace(training, targets=Y, self_targets=False), one_output
 
     def _read_targets(self, y: Any, n: int) -> tuple[Tensor, bool]:
         """Targets as a matrix of shape (n, q), and whether they came as a vector."""

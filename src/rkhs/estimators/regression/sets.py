@@ -11,11 +11,12 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, as_tensor, to_tensor
+from rkhs._core.arrays import as_numpy, as_tensor, pick_square, to_tensor
 from rkhs._core.checks import check_choice, check_gram, check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.given_matrices import read_diagonal
+from rkhs.estimators.run import check_values
 from rkhs.kernels import Kernel
 from rkhs.models import Calibration, MachineModel, NewItems, PredictionSets
 from rkhs.models.conformal import Setting, chosen_interval, conformal_rank, lengths
@@ -39,12 +40,16 @@ class LeftOutMachine:
         gram: ArrayLike | None = None,
     ) -> None:
         self.machine, self.model, self.items = machine, model, X
+        if model.leaves_out:  # else the calibration says what is missing
+            check_values(f"rows left out of {type(machine).__name__}", model.map.width, machine._count_new(X), 5.0, 5.0)
         self.diagonal: Tensor | None = None
         self.K = K = None
         if gram is not None:
             if model.kernel.domain != "gram":
                 raise InputError("gram must be None: the model stores its training items; got a matrix")
-            K = to_tensor(check_gram(np.asarray(as_numpy(gram, "gram"), dtype=np.float64), "gram"), **machine._options)
+            kept = machine.reader_.kept
+            matrix = as_numpy(gram, "gram") if kept is None else pick_square(as_numpy(gram, "gram"), kept)
+            K = to_tensor(check_gram(np.asarray(matrix, dtype=np.float64), "gram"), **machine._options)
             if len(K) != model.map.width:
                 raise InputError(f"gram must have the {model.map.width} rows of the fit; got {len(K)}")
             self.diagonal = read_diagonal(diag, machine._read_new(X), K.diagonal().cpu().numpy())
