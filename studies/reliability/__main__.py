@@ -1,4 +1,4 @@
-"""Measure the goals R1 to R21 and print one table.
+"""Measure the goals R1 to R22 and print one table.
 
 Run: ./dev reliability [--full] [--only R5,R7] [--write]. The reduced size is meant for 15 minutes on two idle cores;
 ``--full`` takes hours. ``--write`` puts the lines that were measured into ``docs/reliability.md``.

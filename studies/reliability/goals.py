@@ -1,4 +1,4 @@
-"""The goals R1 to R21: what each guarantees, which script measures it, and how its output is read.
+"""The goals: what each guarantees, which script measures it, and how its output is read.
 
 No figure stands here: all are parsed from what the scripts print.
 """
@@ -311,6 +311,17 @@ SCRIPTS = (
         module("laws", "--draws", "40"),
         module("laws", "--draws", "400"),
         writes=True,
+    ),
+    Script(
+        (
+            Targets(
+                "R22",
+                "two fits that must agree (permuted, weighted, rescaled, by a Gram matrix, ...), >= 200: 0 differ",
+                line(r"metamorphic: (?P<text>\d+ pairs of fits of \d+ subjects, (?P<wrong>\d+) differ)", "wrong"),
+            ),
+        ),
+        module("metamorphic"),
+        module("metamorphic", "--draws", "2000"),
     ),
     Script(
         (
