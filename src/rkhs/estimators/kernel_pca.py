@@ -12,6 +12,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_number, choice, naming
+from rkhs._core.copies import are_measured
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.threads import within_limit
@@ -25,12 +26,13 @@ from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.ranked_candidates import Ranking, rank_by_codes, rank_codes, ranks_by_codes
 from rkhs.estimators.run import Run, items_bytes
 from rkhs.estimators.storage import announce_blocked, announce_features, open_space
-from rkhs.estimators.training import Training
+from rkhs.estimators.training import Training, equal_rows
 from rkhs.kernels import Kernel, Linear, Matern, as_kernel
 from rkhs.losses import Loss, Squared, as_loss
 from rkhs.models import CodeRegression, ComponentsModel, RobustFacts
 from rkhs.outputs import Euclidean
 from rkhs.selection import ridge_path
+from rkhs.selection.loss_scale import merged_copies
 from rkhs.spaces import Components, Space, WholeSpace, open_source
 from rkhs.spaces.features import Storage
 
@@ -99,7 +101,8 @@ class KernelPCA(FittedComponents, PreimageMixin):
         Kernel of the ridge regression, on codes. ``"auto"``: ``Matern(1.5, "median") + 0.1 Linear("mean_norm")``.
     reg : float or "auto", default=1e-4
         Regulariser of the ridge regression, relative to the variance of the inputs. ``"auto"`` takes the value of least
-        leave-one-out error among 1e-8, 10^-7.5, ..., 1. It costs one eigendecomposition and needs dense storage.
+        leave-one-out error among 1e-8, 10^-7.5, ..., 1; copies of a row are left out together. It costs one
+        eigendecomposition and needs dense storage.
     storage : {"dense", "blocked"}, Nystroem or RandomFeatures, default="dense"
         How the Gram matrix is kept. ``"dense"`` keeps it whole; ``"blocked"`` recomputes it tile by tile, exactly
         and in O(n) memory. Landmarks and random features (:mod:`rkhs.features`) make the cost linear in n and read
@@ -275,8 +278,11 @@ class KernelPCA(FittedComponents, PreimageMixin):
             kernel = space.resolve_on_codes(self._decoder_kernel(), found)
         targets, reg, ends = space.targets(), self.reg, None
         if isinstance(reg, str):
+            assert isinstance(space, WholeSpace)
+            groups = equal_rows(space.items) if are_measured(space.items) else None  # copies are left out together
+            first, _, weights = merged_copies(groups, space.mean_weights)
             assert targets.coordinates is not None
-            path = ridge_path(kernel._gram(found.scores), targets.coordinates, _REGS, space.weights)
+            path = ridge_path(kernel._gram(found.scores[first]), targets.coordinates[first], _REGS, weights)
             reg, ends = path.best(), open_ends(path.leave_one_out, 1.0, ends=("weakest", "strongest"))
         anchors, coefficients = space.regress(kernel, found, targets, float(reg))
         kept = codes if anchors is found.scores else anchors.cpu().numpy()
