@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-import warnings
+import threading
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
@@ -16,7 +16,8 @@ from torch import Tensor
 
 from rkhs._core.arrays import resolve_dtype
 from rkhs._core.checks import check_choice, check_flag
-from rkhs._core.errors import InputError, optional
+from rkhs._core.devices import naming_devices
+from rkhs._core.errors import InputError, filtering_warnings, optional
 from rkhs._core.files import atomic_file
 from rkhs.estimators import (
     KernelAutoencoder,
@@ -33,8 +34,10 @@ from rkhs.torch_module import FittedModule
 __all__ = ["as_module", "to_onnx"]
 
 _OPSET = 17
+_TRACING = threading.Lock()  # the exporter of torch has a state of the process, and fails in a second thread
 
 
+@naming_devices
 def to_onnx(
     model: KernelEstimator, path: str | os.PathLike[str], *, part: str | None = None, dtype: str = "float64"
 ) -> dict[str, tuple[int, ...]]:
@@ -86,7 +89,7 @@ def to_onnx(
     optional("onnx")
     # The newer exporter of torch needs one more package.
     buffer: Any = io.BytesIO()
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    with _TRACING, filtering_warnings("ignore", DeprecationWarning):
         torch.onnx.export(
             module,
             (torch.zeros(2, *columns, dtype=kind),),
@@ -102,6 +105,7 @@ def to_onnx(
     return shapes
 
 
+@naming_devices
 def as_module(model: KernelEstimator, *, part: str | None = None, trainable: bool = False) -> torch.nn.Module:
     """A fitted encoder, decoder or predictor as a module of torch: a layer of a network, with derivatives.
 
@@ -133,7 +137,13 @@ def as_module(model: KernelEstimator, *, part: str | None = None, trainable: boo
 
     Notes
     -----
-    A derivative costs about as much as the value: O(m n d). There are no second derivatives.
+    A first derivative costs about as much as the value: O(m n d). Higher ones, and ``vmap``, ``jacrev``, ``jacfwd``,
+    ``jvp`` and ``hessian`` of ``torch.func``, differentiate the formulas of the kernels by autograd, with O(m n d)
+    memory for kernels of distances. They leave out kinks: of Laplacian, Matern(0.5) and NTK at equal rows.
+    ``torch.export`` with ``strict=False`` takes all kernels that have them; ``torch.compile``
+    with ``fullgraph=True`` those without arrays as parameters. Refused, with the way out: higher derivatives of refined
+    codes, and of kernels without a formula in torch (:class:`~rkhs.kernels.FromSklearn`,
+    :class:`~rkhs.kernels.MinMax`, classes of your own without ``_plain``).
 
     Examples
     --------

@@ -4,71 +4,192 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from functools import reduce
+from inspect import signature
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch._C._functorch import is_functorch_wrapped_tensor, is_legacy_batchedtensor
 
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.kernels.base import Kernel
+from rkhs.kernels.combined.derived import GaussianOf, Normalized
 from rkhs.kernels.combined.sums_and_products import Product, Scaled, Sum
 from rkhs.kernels.vectors.discrete import Tanimoto
-from rkhs.kernels.vectors.dot_product import DotProduct, Linear
+from rkhs.kernels.vectors.dot_product import DotProduct, Linear, Polynomial
+from rkhs.kernels.vectors.neural import NTK, ArcCosine
 from rkhs.kernels.vectors.radial import Gaussian, Laplacian, Matern
-from rkhs.kernels.vectors.stationary import Stationary
 from rkhs.models.autoencoder import refined_codes
 from rkhs.models.layers import AutoencoderLayers
 
 
+def _is_transformed(tensor: Tensor) -> bool:
+    """Whether a transformation of torch.func, or a batch of gradients of autograd, acts on the tensor."""
+    return is_functorch_wrapped_tensor(tensor) or is_legacy_batchedtensor(tensor)
+
+
+def _values(kernel: Kernel, rows: Tensor, supports: Tensor) -> Tensor:
+    """Kernel values (m, n), by the kernel itself where autograd alone follows, else by its plain formula."""
+    if torch.jit.is_tracing():
+        _check_written(kernel)
+    elif torch.compiler.is_dynamo_compiling() and not _is_one_graph(kernel):
+        return _gram_outside_graphs(rows, supports, kernel)
+    elif not torch.compiler.is_compiling() and not any(map(_is_transformed, (rows, supports))) and not rows.is_meta:
+        return _Gram.apply(rows, supports, kernel)
+    return kernel._plain(rows, supports)  # a graph holds no blocks of rows and no branch that reads numbers
+
+
 class _Gram(torch.autograd.Function):
-    """Kernel values of rows with supports, whose derivative is the pull-back of the kernel."""
+    """Kernel values of rows with supports; derivatives by the pull-back, higher ones by the plain formula."""
 
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, supports: Tensor, kernel: Kernel) -> Tensor:
-        ctx.save_for_backward(rows, supports)
-        ctx.kernel = kernel
+    def forward(rows: Tensor, supports: Tensor, kernel: Kernel) -> Tensor:
         return kernel._gram(rows, supports)
 
     @staticmethod
-    @once_differentiable
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        *tensors, ctx.kernel = inputs
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
+
+    @staticmethod
     def backward(ctx: Any, S: Tensor) -> tuple[Tensor, None, None]:
         rows, supports = ctx.saved_tensors
-        return ctx.kernel.cross_pullback(rows, supports, S.contiguous()), None, None
+        if _is_transformed(S):
+            return _plain_pullback(ctx.kernel, supports)(rows, S), None, None
+        return _Pullback.apply(rows, supports, S, ctx.kernel), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, direction: Tensor, *_: None) -> Tensor:
+        rows, supports = ctx.saved_tensors
+        return _along(lambda X: ctx.kernel._plain(X, supports), (rows,), (direction,))
 
 
-def _traced(kernel: Kernel, X: Tensor, Y: Tensor) -> Tensor:
-    """``k(X, Y)`` in plain operations: a graph holds no blocks of rows and no branch that reads numbers."""
-    if isinstance(kernel, (Sum, Product)):
-        return reduce(torch.add if isinstance(kernel, Sum) else torch.mul, [_traced(k, X, Y) for k in kernel.parts])
-    if isinstance(kernel, Scaled):
-        return _traced(kernel.base, X, Y) * kernel.scale
-    if isinstance(kernel, Stationary):
-        X, Y = X - Y.mean(0), Y - Y.mean(0)
-    elif isinstance(kernel, Linear) and kernel.offset is not None:
-        X, Y = X - Y.new_tensor(kernel.offset), Y - Y.new_tensor(kernel.offset)
-    P, a, b = X.mm(Y.T), (X * X).sum(1), (Y * Y).sum(1)  # after ``@`` numbers would be rounded to float32
-    if isinstance(kernel, (DotProduct, Tanimoto)):
-        return kernel.from_products(P, a, b)
-    return _profile(kernel, (a[:, None] + b - 2.0 * P).clamp_min(0.0))
+class _Pullback(torch.autograd.Function):
+    """The pull-back of ``S`` to the rows, whose own derivatives are those of the plain formula."""
+
+    @staticmethod
+    def forward(rows: Tensor, supports: Tensor, S: Tensor, kernel: Kernel) -> Tensor:
+        return kernel.cross_pullback(rows, supports, S.contiguous())
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        _Gram.setup_context(ctx, inputs, output)
+
+    @staticmethod
+    def backward(ctx: Any, G: Tensor) -> tuple[Tensor, None, Tensor, None]:
+        rows, supports, S = ctx.saved_tensors
+        of_rows, of_S = torch.func.vjp(_plain_pullback(ctx.kernel, supports), rows, S)[1](G)
+        return of_rows, None, of_S, None
+
+    @staticmethod
+    def jvp(ctx: Any, direction: Tensor | None, _: None, S_direction: Tensor | None, *__: None) -> Tensor:
+        rows, supports, S = ctx.saved_tensors
+        return _along(_plain_pullback(ctx.kernel, supports), (rows, S), (direction, S_direction))
 
 
-def _profile(kernel: Kernel, D: Tensor) -> Tensor:  # of squared distances
-    if isinstance(kernel, Gaussian):
-        return torch.exp(-kernel._gamma * D)
-    if not isinstance(kernel, (Matern, Laplacian)) or getattr(kernel, "norm", "l2") != "l2":
+def _plain_pullback(kernel: Kernel, supports: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
+    """The pull-back as a function of rows and ``S``, by the derivative of the plain formula."""
+    return lambda rows, S: torch.func.vjp(lambda X: kernel._plain(X, supports), rows)[1](S)[0]
+
+
+def _along(function: Callable[..., Tensor], at: tuple[Tensor, ...], steps: tuple[Tensor | None, ...]) -> Tensor:
+    """Derivative of a function along steps, of which some may be missing: the transpose of its transposed map."""
+    # torch.func.jvp would nest modes of forward differentiation, which torch refuses.
+    directions = tuple(torch.zeros_like(x) if step is None else step for x, step in zip(at, steps, strict=True))
+    pair: tuple[Tensor, Any] = torch.func.vjp(function, *at)  # type: ignore[assignment]
+    value, transposed = pair
+    return torch.func.vjp(transposed, torch.zeros_like(value))[1](directions)[0]
+
+
+_REFINED = (
+    "refined codes have values and first derivatives alone, since they come from an iteration; use "
+    "model.set_params(refine=False), whose plain codes have second derivatives and pass torch.func, torch.compile and "
+    "torch.export"
+)
+
+
+class _OneDerivative(torch.autograd.Function):
+    """A tensor as it is, for a formula whose first derivatives by autograd are right, and no others."""
+
+    @staticmethod
+    def forward(tensor: Tensor) -> Tensor:
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, G: Tensor) -> Tensor:
+        if _is_transformed(G):
+            raise InputError(_REFINED)
+        return _LastDerivative.apply(G, *ctx.saved_tensors)
+
+    @staticmethod
+    def jvp(ctx: Any, *_: Tensor) -> Tensor:
+        raise InputError(_REFINED)
+
+
+class _LastDerivative(torch.autograd.Function):
+    """A gradient of a tensor, which refuses to be differentiated."""
+
+    @staticmethod
+    def forward(ctx: Any, G: Tensor, tensor: Tensor) -> Tensor:
+        return G.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *_: Tensor) -> Tensor:
+        raise InputError(_REFINED)
+
+
+def _outside_graphs(function: Callable[..., Tensor], reason: str) -> Callable[..., Tensor]:
+    """A function that torch.compile calls as it is; with ``fullgraph`` it refuses, for the reason from torch 2.8 on."""
+    takes_reason = "reason" in signature(torch.compiler.disable).parameters
+    return torch.compiler.disable(function, reason=reason) if takes_reason else torch.compiler.disable(function)
+
+
+_gram_outside_graphs = _outside_graphs(
+    _Gram.apply,
+    "this kernel is computed outside the graph: use torch.compile without fullgraph, torch.export with strict=False, "
+    "or a Gaussian, Matern, Laplacian, Polynomial, Tanimoto, ArcCosine or NTK kernel",
+)
+
+
+def _is_one_graph(kernel: Kernel) -> bool:
+    """Whether torch.compile reads the formula; kernels that read arrays of their own stay outside the graph."""
+    if isinstance(kernel, (Sum, Product, Scaled, Normalized, GaussianOf)):
+        return all(_is_one_graph(part) for part in kernel.parts)
+    if isinstance(kernel, Linear):
+        return kernel.offset is None
+    return isinstance(kernel, (Gaussian, Matern, Laplacian, Polynomial, Tanimoto, ArcCosine, NTK))
+
+
+def _check_written(kernel: Kernel) -> None:
+    """Refuse kernels whose operations a graph of ONNX does not have."""
+    if isinstance(kernel, (Sum, Product, Scaled)):
+        for part in kernel.parts:
+            _check_written(part)
+    elif not isinstance(kernel, (Gaussian, Matern, DotProduct, Tanimoto)) and getattr(kernel, "norm", "l1") != "l2":
         raise InputError(
             "ONNX export knows Gaussian, Laplacian('l2'), Matern, Linear, Polynomial and Tanimoto kernels, their sums, "
-            f"products and multiples; got {getattr(kernel, 'base', kernel)!r}; fit again with kernel='gaussian', or "
-            "use rkhs.as_module, which takes every kernel on vectors"
+            f"products and multiples; got {kernel!r}; fit again with kernel='gaussian', or use rkhs.as_module, which "
+            "takes every kernel on vectors"
         )
-    nu = getattr(kernel, "nu", 0.5)  # the L2 Laplacian is the Matern kernel of smoothness 1/2
-    a = (2.0 * nu) ** 0.5 * kernel._gamma * D.sqrt()
-    return {0.5: 1.0, 1.5: 1.0 + a, 2.5: 1.0 + a + a * a / 3.0}[nu] * torch.exp(-a)
+
+
+def _refined_once(model: AutoencoderLayers, rows: Tensor, raw: Tensor, codes: Tensor) -> Tensor:
+    """Refined codes, whose first derivatives alone are right."""
+    if rows.is_meta or _is_transformed(rows):
+        raise InputError(_REFINED)
+    rows, raw, codes = (_OneDerivative.apply(part) for part in (rows, raw, codes))
+    return refined_codes(model, rows, raw, codes, None)
+
+
+_refined_outside_graphs = _outside_graphs(_refined_once, _REFINED)
 
 
 class FittedModule(torch.nn.Module):
@@ -97,8 +218,7 @@ class FittedModule(torch.nn.Module):
 
     def gram(self, kernel: Kernel, x: Tensor, supports: Any) -> Tensor:
         """Kernel values (m, n) with the supports."""
-        Y = self.constant(supports)
-        return _traced(kernel, x, Y) if torch.jit.is_tracing() else _Gram.apply(x, Y, kernel)
+        return _values(kernel, x, self.constant(supports))
 
     def refined(self, model: AutoencoderLayers, rows: Tensor, raw: Tensor, codes: Tensor) -> Tensor:
         """Refined codes; derivatives by the implicit function theorem."""
@@ -112,7 +232,14 @@ class FittedModule(torch.nn.Module):
                 "refined codes have derivatives only if vectors, or features of the same kernel, are rebuilt; got "
                 f"output_kernel={model.rebuilt.kernel!r}. Use model.set_params(refine=False) for the plain encoder"
             )
-        return refined_codes(model, rows, raw, codes, None)
+        if rows.dtype not in (torch.float32, torch.float64):
+            raise InputError(
+                f"refined codes are computed in float64 or float32; got a module of {rows.dtype}. Use module.float(), "
+                "or model.set_params(refine=False) for the plain encoder"
+            )
+        if torch.compiler.is_compiling() and not torch.compiler.is_dynamo_compiling():  # an export
+            raise InputError(_REFINED)
+        return _refined_outside_graphs(model, rows, raw, codes)
 
     def forward(self, rows: Tensor) -> Tensor:
         """The codes, rows or outputs of rows of shape (m, d), of the dtype and on the device of the module."""

@@ -1,4 +1,4 @@
-"""Measure the goals R1 to R20 and print one table.
+"""Measure the goals R1 to R22 and print one table.
 
 Run: ./dev reliability [--full] [--only R5,R7] [--write]. The reduced size is meant for 15 minutes on two idle cores;
 ``--full`` takes hours. ``--write`` puts the lines that were measured into ``docs/reliability.md``.
@@ -53,9 +53,11 @@ def _place(number: str) -> tuple[int, str]:
     return (int(found.group(1)), found.group(2)) if found else (99, number)
 
 
-def run(script: Script, *, full: bool) -> list[Row]:
+def run(script: Script, *, full: bool, write: bool) -> list[Row]:
     """Run one script and read its output; what it printed is shown where a goal is missed."""
     command = [sys.executable, *(script.full if full else script.reduced)]
+    if write and script.writes:
+        command.append("--write")
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", **dict(script.settings if full else ())}
     started = time.perf_counter()
@@ -103,10 +105,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     scripts = [s for s in SCRIPTS if (s.full if args.full else s.reduced)]
     scripts = [s for s in scripts if wanted is None or any(goal.number in wanted for goal in s.goals)]
     started = time.perf_counter()
-    rows = [row for script in scripts if script.alone for row in run(script, full=args.full)]
+    rows = [row for script in scripts if script.alone for row in run(script, full=args.full, write=args.write)]
     with ThreadPoolExecutor(args.jobs) as pool:
         together = [script for script in scripts if not script.alone]
-        rows += [row for some in pool.map(lambda script: run(script, full=args.full), together) for row in some]
+        found = pool.map(lambda script: run(script, full=args.full, write=args.write), together)
+        rows += [row for some in found for row in some]
     rows.sort(key=lambda row: row.place)
     print(table([row.cells() for row in rows]))
     if args.write:

@@ -34,6 +34,8 @@ class Script:
     """Environment variables of the full size."""
     alone: bool = False
     """Whether nothing else may run beside it, because it measures time."""
+    writes: bool = False
+    """Whether it writes a table of its own into the page, if asked by ``--write``."""
 
 
 def passing(at_least: int = 1) -> Callable[[str, bool], Reading]:
@@ -222,6 +224,17 @@ SCRIPTS = (
     Script(
         (
             Targets(
+                "R11b",
+                "memory of every public method: taken within a factor of two of what it announces, or some tiles",
+                line(r"R11b: (?P<text>\d+ methods, (?P<lost>\d+) beyond .*)", "lost"),
+            ),
+        ),
+        module("memory_of_methods", "--only", "KernelPCA.fit", "InputOutputKernelRegressor.fit"),
+        module("memory_of_methods"),
+    ),
+    Script(
+        (
+            Targets(
                 "R12", "8 threads on transform, predict and save, 1,000 calls an estimator: equal answers", passing()
             ),
         ),
@@ -288,6 +301,21 @@ SCRIPTS = (
         (
             Targets(
                 "R21",
+                "level of novelty and coverage of each kind of set under twelve laws: as guaranteed, up to 3 s.e.",
+                line(
+                    r"laws: (?P<text>\d+ levels and coverages under \d+ laws, (?P<wrong>\d+) not as guaranteed)",
+                    "wrong",
+                ),
+            ),
+        ),
+        module("laws", "--draws", "40"),
+        module("laws", "--draws", "400"),
+        writes=True,
+    ),
+    Script(
+        (
+            Targets(
+                "R22",
                 "two fits that must agree (permuted, weighted, rescaled, by a Gram matrix, ...), >= 200: 0 differ",
                 line(r"metamorphic: (?P<text>\d+ pairs of fits of \d+ subjects, (?P<wrong>\d+) differ)", "wrong"),
             ),

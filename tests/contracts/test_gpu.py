@@ -125,7 +125,7 @@ def test_kernels_of_vectors(kernel: Kernel) -> None:
 def test_other_ways() -> None:
     for device in ("cpu", "cuda"):
         parts = KernelPCA(3, kernel=Gaussian(0.1), storage=Nystroem(60), device=device)
-        parts.fit(X[:70]).partial_fit(X[70:])
+        parts.partial_fit(X[:70]).partial_fit(X[70:])
         found = [
             parts.transform(NEW),
             np.asarray(diagnose(KernelAutoencoder(3, device=device).fit(X), NEW).held_out_error),

@@ -155,7 +155,7 @@ def test_what_the_second_fit_does_not_set_is_gone() -> None:
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     model = KernelPCA(2, loss="huber", columns="scaled").fit(frame)
     assert {"history_", "feature_names_in_"} <= vars(model).keys()
-    model.set_params(loss="squared", columns="raw", storage=Nystroem(5)).partial_fit(X)
+    model.set_params(loss="squared", columns="raw", storage=Nystroem(5)).fit(X)
     assert not {"history_", "feature_names_in_"} & vars(model).keys()
 
 

@@ -93,8 +93,8 @@ def test_equality_and_clone() -> None:
     assert clone(one) == one
     assert clone(one) is not one
     assert Box(Bag(1)).get_params()["content__content"] == 1
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(one)
+    assert hash(one) == hash(Box([0, 1, 2])) == hash(clone(one))
+    assert hash(one) != hash(Bag(np.arange(3.0)))
 
 
 def test_parameters_of_any_kind_of_array_are_compared_by_their_values() -> None:

@@ -70,9 +70,56 @@ def test_compare_keeps_copies_and_groups_on_one_side() -> None:
 
 def test_twenty_rows_of_two_kinds_are_named_so() -> None:
     X = np.arange(20)[:, None] % 2.0
-    model = OperatorKernelRegressor(reg=0.1).fit(X, X[:, 0])
+    K = np.exp(-np.abs(X - X.T))
+    model = OperatorKernelRegressor("precomputed", reg=0.1).fit(K, X[:, 0])
     with pytest.raises(ValueError, match="at least 3 distinct rows.*got 2 among 20"):
-        model.predict_set(X)
+        model.predict_set(K, gram=K)
+    sets = OperatorKernelRegressor(reg=0.1).fit(X, X[:, 0]).predict_set(X)  # a table of yes and no has no copies
+    assert sets.guarantee == "at least"
+    assert sets.contains(X[:, 0]).all()
+
+
+def combinations(rng: np.random.Generator, n: int) -> np.ndarray:
+    """One-hot columns of three categories that go together."""
+    level = rng.integers(0, 3, n)
+    other = np.where(rng.random(n) < 0.8, level, rng.integers(0, 3, n))
+    return np.hstack([np.eye(3)[level], np.eye(3)[other], np.eye(4)[rng.integers(0, 4, n)]])
+
+
+@pytest.mark.parametrize("storage", ["dense", Nystroem(60)], ids=repr)
+def test_combinations_of_few_values_are_held_out_as_new_rows_are(storage: Any) -> None:
+    rng, ratios = np.random.default_rng(1), []
+    for _ in range(4):
+        X, new = combinations(rng, 150), combinations(rng, 600)
+        model = KernelAutoencoder(2, storage=storage, max_iter=60).fit(X)
+        errors = ((model.inverse_transform(model.transform(new)) - new) ** 2).sum()
+        ratios.append(model.held_out_error_ / (errors / ((new - X.mean(0)) ** 2).sum()))
+    assert np.mean(ratios) < 4.0  # of combinations that are held out with all their rows: above 8
+
+
+@pytest.mark.parametrize("cls", [OperatorKernelRegressor, OperatorKernelRegressorCV])
+def test_a_function_of_few_values_is_learned_and_its_sets_keep_their_guarantee(cls: Any) -> None:
+    rng, errors, inside = np.random.default_rng(2), [], []
+    for _ in range(10):
+        X, new = combinations(rng, 120), combinations(rng, 40)
+        y, truth = (np.sin(7.0 * one @ np.arange(10.0)).round() for one in (X, new))
+        model = cls().fit(X, y)
+        sets = model.predict_set(new)
+        assert sets.guarantee == "at least"
+        errors.append(((model.predict(new) - truth) ** 2).mean() / truth.var())
+        inside.append(sets.contains(truth).mean())
+    assert np.mean(errors) < 0.5  # each combination held out with all its rows: 1
+    assert np.mean(inside) > 0.9 - 3.0 * np.std(inside) / 10**0.5
+
+
+def test_a_table_that_was_written_twice_is_one_of_copies() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + rng.normal(size=60)
+    once, twice = (
+        OperatorKernelRegressor().fit(np.tile(X, (k, 1)), np.tile(y, k)).leave_one_out_error_ for k in (1, 2)
+    )
+    assert twice == pytest.approx(once, rel=0.02)
 
 
 def test_equal_rows_with_other_targets_are_no_copies() -> None:
@@ -189,6 +236,8 @@ def test_a_robust_fit_finds_an_item_that_is_wrong_in_both_measurements() -> None
 
 def test_combinations_of_a_few_values_are_no_items_measured_again() -> None:
     rng = np.random.default_rng(0)
+    assert repeats_items("vectors", np.tile(rng.normal(size=(6, 2)), (2, 1)))  # of six rows, each measured
+    assert not repeats_items("vectors", rng.integers(2, size=(12, 5)).astype(float))
     assert repeats_items("vectors", rng.normal(size=(60, 2)))
     assert not repeats_items("vectors", rng.integers(5, size=(60, 3)).astype(float))
     assert repeats_items("sequences", None)

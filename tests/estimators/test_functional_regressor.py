@@ -11,7 +11,7 @@ import torch
 from rkhs import FunctionalKernelRegressor, OperatorKernelRegressor
 from rkhs._core.errors import InputError, OutlierWarning
 from rkhs.kernels import FunctionalGaussian, FunctionalLaplacian, Gaussian, quadrature_weights
-from rkhs.losses import Huber, Squared
+from rkhs.losses import EpsilonInsensitive, Huber, Squared
 from rkhs.outputs import basis_functions
 from rkhs.selection.operator_path import left_out_path
 
@@ -293,3 +293,33 @@ def test_fourier_functions_stay_where_empirical_ones_follow_wrong_curves() -> No
     plain = FunctionalKernelRegressor(reg=1e-3, basis="fourier")
     np.testing.assert_array_equal(model.predict(X), plain.fit(X, Y).predict(X))
     np.testing.assert_array_equal(model.loo_errors(X, Y, regs=regs), plain.loo_errors(X, Y, regs=regs))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("kernel", "loss", "factor_in", "factor_out"),
+    [
+        ("functional_laplacian", "huber", 3600.0, 1.0),
+        ("auto", "squared", 3600.0, 1.0),
+        ("functional_gaussian", "huber", 1.0, 1.0),
+        ("functional_gaussian", "epsilon_insensitive", 1.0, 3600.0**-0.5),
+    ],
+)
+def test_a_given_reg_follows_the_unit_of_time_as_the_notes_say(
+    kernel: str, loss: str, factor_in: float, factor_out: float
+) -> None:
+    rng, hours = np.random.default_rng(0), np.linspace(0.0, 2.0, 30)
+    phases = rng.uniform(0.0, 3.0, (25, 1))
+    X, Y = np.sin(2.0 * hours + phases), np.cos(2.0 * hours + phases) + 0.1 * rng.normal(size=(25, 30))
+
+    def predicted(unit_in: float, unit_out: float, reg: float) -> np.ndarray:
+        times = {"input_times": unit_in * hours, "output_times": unit_out * hours}
+        in_units = EpsilonInsensitive(0.1 * unit_out**0.5) if loss == "epsilon_insensitive" else loss
+        options = {"kernel": kernel, "loss": in_units, "basis": "fourier", "n_basis": 7, "tol": 1e-12, "max_iter": 5000}
+        return np.asarray(FunctionalKernelRegressor(reg=reg, **options, **times).fit(X, Y).predict(X))
+
+    expected = predicted(1.0, 1.0, 1e-2)
+    np.testing.assert_allclose(predicted(3600.0, 1.0, factor_in * 1e-2), expected, atol=1e-5)
+    np.testing.assert_allclose(predicted(1.0, 3600.0, factor_out * 1e-2), expected, atol=1e-5)
+    other = predicted(3600.0, 3600.0, 1e-2)
+    assert (np.abs(other - expected).max() > 1e-3) == (factor_in * factor_out != 1.0)

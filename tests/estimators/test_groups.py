@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sklearn
 import torch
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, cross_validate
 
 from rkhs import InputOutputKernelRegressor, OperatorKernelRegressor, OperatorKernelRegressorCV
 from rkhs.errors import InputError
@@ -183,15 +183,15 @@ def with_new(x: np.ndarray, reg: float) -> np.ndarray:
     return P - np.outer(P.sum(1), P.sum(1)) / P.sum()
 
 
-def is_member(A: np.ndarray, targets: np.ndarray, needed: int, *, metric: bool) -> bool:
-    """Whether the last target is in the full conformal set, each row without its group, by its definition."""
+def is_member(A: np.ndarray, targets: np.ndarray, alpha: float, *, metric: bool) -> bool:
+    """Whether the p-value of the last target, each row without its group, is above ``alpha``, by its definition."""
     G, scores = np.linalg.inv(targets.T @ A @ targets) if metric else np.eye(targets.shape[1]), np.empty(35)
     for rows in PARTS:
         V = np.linalg.inv(A[np.ix_(rows, rows)])
         residuals = V @ A[rows] @ targets
         scores[rows] = ((residuals @ G) * residuals).sum(1) / np.diag(V)
     larger = scores[:-1] >= scores[-1] * (1.0 - 1e-9)
-    return sum(larger[rows].mean() for rows in PARTS[:-1]) >= needed - 1e-9
+    return (1.0 + sum(larger[rows].mean() for rows in PARTS[:-1])) / len(PARTS) > alpha + 1e-9
 
 
 def test_an_interval_leaves_each_row_out_with_its_group() -> None:
@@ -202,7 +202,7 @@ def test_an_interval_leaves_each_row_out_with_its_group() -> None:
     assert (sets.guarantee, sets.scope) == ("about", "items")
     for x, low, high in zip(new, sets.lower, sets.upper, strict=True):
         A, grid = with_new(x, model.reg_), np.linspace(1.2 * low - 0.2 * high, 1.2 * high - 0.2 * low, 301)
-        inside = [is_member(A, np.append(Y[:, 0], y)[:, None], 3, metric=False) for y in grid]
+        inside = [is_member(A, np.append(Y[:, 0], y)[:, None], 0.3, metric=False) for y in grid]
         assert grid[inside][[0, -1]] == pytest.approx([low, high], abs=grid[1] - grid[0])
 
 
@@ -219,7 +219,7 @@ def test_balls_hold_the_sets_without_groups_of_each_row(shape: Any) -> None:
     A, members = with_new(x, model.reg_), []
     for size in (0.5, 0.95, 1.001, 1.2):
         outputs = sets.center + size * sets.radius * directions
-        found = [is_member(A, np.vstack([Y[:, :2], y]), 3, metric=shape == "ellipsoid") for y in outputs]
+        found = [is_member(A, np.vstack([Y[:, :2], y]), 0.3, metric=shape == "ellipsoid") for y in outputs]
         members.append(np.mean(found))
     assert members[0] == 1.0
     assert members[2:] == [0.0, 0.0]
@@ -249,3 +249,39 @@ def test_settings_that_other_groups_chose_leave_out_the_group() -> None:
     for g in range(10):
         without = OperatorKernelRegressor(Gaussian(0.4), reg=0.01).fit(X[groups != g], Y[groups != g])
         np.testing.assert_allclose(residuals[groups == g], Y[groups == g] - without.predict(X[groups == g]), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::rkhs.errors.OverfitWarning")
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+@pytest.mark.parametrize("splitter", [GroupKFold(4), LeaveOneGroupOut()], ids=repr)
+def test_a_splitter_gets_the_groups(splitter: Any, loss: Any) -> None:
+    X, Y, groups = made()
+    for labels in (groups, np.array([f"person {g}" for g in groups])):
+        found = OperatorKernelRegressorCV(cv=splitter, loss=loss).fit(X, Y, groups=labels)
+        pairs = list(splitter.split(X, Y, groups))
+        given = OperatorKernelRegressorCV(cv=pairs, loss=loss).fit(X, Y)
+        np.testing.assert_array_equal(found.cv_errors_, given.cv_errors_)
+        assert found.reg_ == given.reg_
+    with pytest.warns(UserWarning, match="The groups parameter is ignored by KFold"):
+        assert OperatorKernelRegressorCV(cv=KFold(3)).fit(X, Y, groups=groups).cv_errors_.shape[-1] == 3
+
+
+def test_sets_after_a_splitter_leave_out_groups_as_those_of_closed_form() -> None:
+    X, Y, groups = made()
+    found = OperatorKernelRegressorCV("gaussian", regs=[1e-1], cv=GroupKFold(4)).fit(X, Y[:, 0], groups=groups)
+    given = OperatorKernelRegressorCV("gaussian", regs=[1e-1]).fit(X, Y[:, 0], groups=groups)
+    if found.gamma_ != given.gamma_:
+        given = OperatorKernelRegressorCV("gaussian", regs=[1e-1], gammas=[found.gamma_]).fit(X, Y[:, 0], groups=groups)
+    sets, expected = found.predict_set(X[:4] + 0.1, coverage=0.6), given.predict_set(X[:4] + 0.1, coverage=0.6)
+    np.testing.assert_allclose(sets.upper, expected.upper)
+
+
+def test_messages_on_groups_and_splitters_name_the_way() -> None:
+    X, Y, groups = made()
+    with pytest.raises(InputError, match=r"pass fit\(X, y, groups=groups\)"):
+        OperatorKernelRegressorCV(cv=GroupKFold(4)).fit(X, Y)
+    with pytest.raises(InputError, match=r"groups must have shape \(34,\)"):
+        OperatorKernelRegressorCV(cv=GroupKFold(4)).fit(X, Y, groups=groups[:5])
+    for cv in (4, list(GroupKFold(4).split(X, Y, groups))):
+        with pytest.raises(InputError, match=r"with a splitter too, such as cv=GroupKFold\(5\)"):
+            OperatorKernelRegressorCV(cv=cv).fit(X, Y, groups=groups)

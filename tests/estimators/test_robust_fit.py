@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder, fit_robust, load, save
-from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, OverfitWarning
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, OverfitWarning, warn
 from rkhs.estimators import robust_fit
 from rkhs.estimators.robust_fit import RobustFit
 from rkhs.features import Nystroem
@@ -304,7 +304,7 @@ def test_what_the_last_fit_says_is_said(monkeypatch: pytest.MonkeyPatch) -> None
 
     def loud(model: Any, X: Any, **named: Any) -> Any:
         if named.get("sample_weight") is not None:  # None: a fit within a fit, to choose regularisers
-            warnings.warn(f"of {int(named['sample_weight'].sum())} rows", OverfitWarning, stacklevel=1)
+            warn(f"of {int(named['sample_weight'].sum())} rows", OverfitWarning)
         return fit(model, X, **named)
 
     monkeypatch.setattr(KernelAutoencoder, "fit", loud)

@@ -14,7 +14,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor
+from rkhs import (
+    DeepRKM,
+    FunctionalKernelRegressor,
+    GramTransformer,
+    InputOutputKernelRegressor,
+    KernelAutoencoder,
+    KernelContrastive,
+    KernelNovelty,
+    KernelPCA,
+    OperatorKernelRegressor,
+    OperatorKernelRegressorCV,
+)
 from rkhs._core import memory
 from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder import opened_rows
@@ -64,6 +75,14 @@ def test_peaks_stay_within_what_was_announced() -> None:
         assert peak <= 1.2 * announced
 
 
+def test_a_regression_to_features_takes_what_it_announces() -> None:
+    """The other methods are lines of R11b; a process of its own has a peak of its own."""
+    words = ["-m", "studies.reliability.memory_of_methods", "--rows", "900", "--only", "InputOutputKernelRegressor.fit"]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "R11b: 1 methods, 0 beyond a factor of two" in done.stdout
+
+
 @pytest.mark.parametrize("n", [200_000, 1_000_000, 10_000_000])
 @pytest.mark.parametrize("estimator", [KernelPCA, KernelAutoencoder])
 def test_millions_of_rows_are_refused_at_once_with_the_storage_that_fits(estimator: type, n: int) -> None:
@@ -91,6 +110,66 @@ def test_no_pair_of_rows_is_touched_before_the_memory_is_known(
     X = np.random.default_rng(0).normal(size=(1500, 3))
     with pytest.raises(InputError, match="n=1500 rows.*needs about .*iB"):
         estimator().fit(X, X) if "y" in inspect.signature(estimator.fit).parameters else estimator().fit(X)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "way"),
+    [
+        (
+            OperatorKernelRegressorCV,
+            r"Use OperatorKernelRegressor with storage=Nystroem\(1000\) .*, with reg given",
+        ),
+        (InputOutputKernelRegressor, r"Use fewer rows, or OperatorKernelRegressor with storage=Nystroem.* are vectors"),
+        (FunctionalKernelRegressor, r"Use OperatorKernelRegressor with storage=Nystroem.*on curves at the same times"),
+        (GramTransformer, r"Use Nystroem\(1000\) of rkhs.features in its place"),
+        (KernelNovelty, "Use fewer rows; here at most some"),
+    ],
+)
+def test_a_refusal_names_the_way_out_of_this_estimator(
+    estimator: type, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**20)
+    X = np.random.default_rng(0).normal(size=(1500, 3))
+    with pytest.raises(InputError, match=way):
+        estimator().fit(X, X) if "y" in inspect.signature(estimator.fit).parameters else estimator().fit(X)
+
+
+def test_the_rank_of_output_features_is_announced_before_the_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, Y = np.random.default_rng(0).normal(size=(200, 3)), np.random.default_rng(1).normal(size=(200, 200))
+    few, full = (InputOutputKernelRegressor().fit(X, y) for y in (X, Y))
+    assert full.announced_bytes_ - 2**25 > 2.0 * (few.announced_bytes_ - 2**25)
+
+    def solved(*_: Any) -> None:
+        raise AssertionError("a system was solved before the refusal")
+
+    monkeypatch.setattr(InputOutputKernelRegressor, "_choose_reg", solved)
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    between = (few.announced_bytes_ + full.announced_bytes_) / 2
+    monkeypatch.setattr(memory, "available_bytes", lambda: int(between / memory.SHARE))
+    with pytest.raises(InputError, match="InputOutputKernelRegressor on n=200 rows needs about"):
+        InputOutputKernelRegressor().fit(X, Y)
+
+
+def test_what_is_asked_of_a_fitted_model_is_refused_before_it_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    machine = OperatorKernelRegressor(reg=1e-2).fit(X, X[:, 0])
+    objects = InputOutputKernelRegressor(output_kernel="gaussian", reg=1e-2).fit(X, X)
+    codes = KernelPCA(2).fit(X)
+    asks: list[tuple[Callable[[], Any], str]] = [
+        (lambda: machine.predict_set(X), "rows left out of OperatorKernelRegressor on n=300 rows needs about"),
+        (lambda: machine.p_values(X), "rows left out of OperatorKernelRegressor on n=300 rows needs about"),
+        (lambda: objects.predict_set(X), "rows left out of InputOutputKernelRegressor on n=300"),
+        (lambda: objects.rank(X), "InputOutputKernelRegressor with 300 candidates needs about"),
+        (lambda: codes.decode(codes.codes_, by="features"), "KernelPCA.decode with 300 candidates needs about"),
+    ]
+    for ask, _ in asks:
+        ask()
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**20)
+    for ask, said in asks:
+        with pytest.raises(InputError, match=said):
+            ask()
 
 
 @pytest.mark.parametrize("estimator", [KernelAutoencoder, KernelContrastive])

@@ -9,11 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
@@ -41,6 +43,8 @@ def as_numpy(X: Any, name: str = "X") -> Any:
     if isinstance(X, Tensor):
         if X.layout != torch.strided:
             raise InputError(f"{name} must be a dense tensor; got layout {X.layout}. Pass its to_dense()")
+        if X.is_meta:
+            raise InputError(f"{name} must hold numbers; got a tensor on the device 'meta', which has none")
         small = X.detach().cpu().resolve_conj().resolve_neg()
         return (small.float() if small.dtype == torch.bfloat16 else small).numpy()
     if isinstance(X, np.ma.MaskedArray):
@@ -309,10 +313,20 @@ def row_index(rows: Any, like: Tensor) -> Tensor:
 def _viewable(array: np.ndarray) -> np.ndarray:
     """The array if torch can view its memory and may write there, else a copy."""
     array = np.asarray(array, dtype=array.dtype.newbyteorder("="))
+    array = array if array.flags.writeable else _without_lock(array)
     if array.flags.c_contiguous:  # strides of the shape alone: they decide how products of matrices round
         array = array.reshape(-1).reshape(array.shape)
     steps = all(step > 0 and step % array.itemsize == 0 for step in array.strides)
     return array if steps and array.flags.writeable and array.flags.aligned else array.copy(order="K")
+
+
+def _without_lock(array: np.ndarray) -> np.ndarray:
+    """The memory of a read-only view of a contiguous array that may be written; other arrays as they are."""
+    base = array.base
+    if type(base) is not np.ndarray or not base.flags.writeable or not base.flags.forc:
+        return array
+    flat, start = base.ravel(order="K"), array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, flat, start, array.strides)
 
 
 def resolve_device(device: str) -> torch.device:
@@ -443,22 +457,49 @@ def cut_rows(X: Any, rows: slice) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
+def pick_rows(X: Any, rows: np.ndarray) -> Any:
+    """Rows of any container by their numbers, whatever their labels."""
+    if is_sparse(X):
+        return X.tocsr()[rows]
+    if is_curves(X):
+        return SimpleNamespace(data_matrix=np.asarray(X.data_matrix)[rows], grid_points=X.grid_points)
+    return _safe_indexing(as_numpy(X), rows)
+
+
+def pick_square(K: Any, rows: np.ndarray) -> Any:
+    """Rows and columns of a square matrix by their numbers; any other matrix as it is, for its check to refuse."""
+    K = np.asarray(K) if isinstance(K, (list, tuple)) else as_numpy(K)
+    shape: Any = getattr(K, "shape", ())
+    if len(shape) != 2 or shape[0] != shape[1]:
+        return K
+    if hasattr(K, "iloc"):
+        return K.iloc[rows, rows]
+    return K[np.ix_(rows, rows)] if isinstance(K, np.ndarray) else pick_rows(K, rows)[:, rows]
+
+
 def tiles(n: int, step: int) -> Iterator[slice]:
     """Slices of at most ``step`` rows."""
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
 
 
-def warn_of_one_column(X: Any, names: np.ndarray | None, advice: str) -> None:
+def _variances(X: Any, weights: np.ndarray | None) -> np.ndarray:
+    """Variances of columns, by weights (n,) that sum to one."""
+    if weights is None and isinstance(X, np.ndarray):
+        return np.asarray(X.var(0, dtype=np.float64))
+    shares = np.full(X.shape[0], 1.0 / X.shape[0]) if weights is None else weights
+    wide = X.astype(np.float64)
+    if isinstance(X, np.ndarray):
+        return np.asarray(shares @ (wide - shares @ wide) ** 2)
+    return np.asarray(shares @ wide.multiply(wide) - (shares @ wide) ** 2).ravel()
+
+
+def warn_of_one_column(X: Any, names: np.ndarray | None, advice: str, weights: np.ndarray | None = None) -> None:
     """Warn if one column of ``X`` of shape (n, d) holds nearly all the variance: distances depend on little else."""
     if min(X.shape) < 2:
         return
     with np.errstate(over="ignore"):  # columns so wide are refused elsewhere
-        if isinstance(X, np.ndarray):
-            variances = X.var(0, dtype=np.float64)
-        else:
-            wide = X.astype(np.float64)
-            variances = np.asarray(wide.multiply(wide).mean(axis=0) - wide.mean(axis=0) ** 2).ravel()
+        variances = _variances(X, weights)
     widest, total = int(variances.argmax()), float(variances.sum())
     if not (0.0 < total < np.inf) or variances[widest] <= _MAX_COLUMN_SHARE * total:
         return

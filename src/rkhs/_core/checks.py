@@ -42,6 +42,22 @@ def real_array(X: Any, name: str) -> np.ndarray:
         raise InputError(f"{name} must hold real numbers; got what NumPy cannot read: {error}") from None
 
 
+def check_labels(labels: np.ndarray, advice: str) -> np.ndarray:
+    """Refuse labels that are missing, or of kinds that have no common order; ``advice``: what to do instead of None."""
+    if labels.dtype != object or not labels.ndim:
+        return labels
+    values = labels.ravel().tolist()
+    for row, value in enumerate(values):
+        if value is None or value != value:
+            raise InputError(f"y must have a label in every row; got {value} in row {row} (from 0). {advice}")
+    try:
+        sorted(values)
+    except TypeError:
+        kinds = " and ".join(sorted({type(value).__name__ for value in values}))
+        raise InputError(f"y must hold labels of one kind; got {kinds}. Make all of them texts, or numbers") from None
+    return labels
+
+
 def is_missing(error: Exception) -> bool:
     """Whether an error says that a cell is pd.NA, which no number stands for."""
     return "NAType" in str(error)
@@ -140,12 +156,24 @@ def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
         ) from None
 
 
+def _parts(cv: Any, n: int, y: Any, groups: Any, message: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The parts of a splitter, whose errors become those of ``cv``."""
+    from sklearn.model_selection import check_cv
+
+    try:
+        pairs = check_cv(cv).split(np.zeros((n, 1)), y, groups)
+        return [(np.asarray(train), np.asarray(test)) for train, test in pairs]
+    except (TypeError, ValueError, AttributeError) as error:
+        way = "; pass fit(X, y, groups=groups)" if groups is None and "groups" in str(error) else ""
+        raise InputError(f"{message}: {error}{way}") from None
+
+
 def check_folds(
-    cv: Any, n: int, y: Any = None, seed: Any = 0, together: np.ndarray | None = None
+    cv: Any, n: int, y: Any = None, seed: Any = 0, together: np.ndarray | None = None, groups: Any = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and held-out row numbers that a user's ``cv=`` means; a number means folds of shuffled rows."""
     # Such folds keep rows with equal entries of ``together`` (n,) on one side.
-    from sklearn.model_selection import KFold, check_cv
+    from sklearn.model_selection import KFold
 
     wanted = "cv must be a number of folds, a splitter of scikit-learn or (train, test) pairs of row numbers"
     if isinstance(cv, numbers.Integral):
@@ -154,10 +182,7 @@ def check_folds(
         folds = check_count(cv, "cv", at_least=2, at_most=len(different), why=why)
         pairs = KFold(folds, shuffle=True, random_state=check_seed(seed)).split(different)  # files are often sorted
         return [(np.flatnonzero(np.isin(place, train)), np.flatnonzero(np.isin(place, test))) for train, test in pairs]
-    try:
-        parts = [(np.asarray(train), np.asarray(test)) for train, test in check_cv(cv).split(np.zeros((n, 1)), y)]
-    except (TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{wanted}; got {quote(cv)} with n_samples={n}: {error}") from None
+    parts = _parts(cv, n, y, groups, f"{wanted}; got {quote(cv)} with n_samples={n}")
     good = all(
         rows.ndim == 1 and len(rows) and rows.dtype.kind in "iu" and rows.min() >= 0 and rows.max() < n
         for part in parts

@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator
 
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
+from rkhs._core.ownership import read_only
 from rkhs._core.stored import Stored, check_types
 
 _PLACES = frozenset({"engine", "device"})  # parameters that decide where a fit runs: not stored
@@ -281,7 +282,7 @@ class Decoder:
                 raise InputError(f"{key!r} is not the name of a fitted attribute")
         state = self._named(description["state"])
         check_types(cls, state)
-        vars(estimator).update(state)
+        vars(estimator).update({name: read_only(value) for name, value in state.items()})
         if hasattr(estimator, "check_stored"):
             estimator.check_stored()
         return estimator

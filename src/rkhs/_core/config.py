@@ -5,8 +5,9 @@ A configurable object is its parameters alone; ``rkhs._core.codec`` turns it int
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -67,7 +68,9 @@ class Configurable(BaseEstimator):
             return NotImplemented
         return _equal(self.get_params(deep=False), other.get_params(deep=False))
 
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # parameters may be changed by set_params
+    def __hash__(self) -> int:
+        """Of the class and the parameters, as equality; another after ``set_params``."""
+        return hash((type(self), hashed(self.get_params(deep=False))))
 
     def check_stored(self) -> None:
         """Refuse parameters from a file that would not be checked in use."""
@@ -76,6 +79,17 @@ class Configurable(BaseEstimator):
 def is_concrete(cls: type) -> bool:
     """Whether no method of a class is abstract; scikit-learn's base class does not ask for that by itself."""
     return not any(getattr(getattr(cls, name, None), "__isabstractmethod__", False) for name in dir(cls))
+
+
+def hashed(value: Any) -> int:
+    """A hash that equal parameters share: arrays, lists and tuples of the same numbers are equal."""
+    if hasattr(value, "__array__"):
+        value = np.asarray(value).tolist()
+    if isinstance(value, (list, tuple)):
+        return hash(tuple(map(hashed, value)))
+    if isinstance(value, dict):
+        return hash(frozenset((key, hashed(part)) for key, part in value.items()))
+    return hash(value) if isinstance(value, Hashable) else hash(type(value))
 
 
 def _equal(left: Any, right: Any) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import tile_rows, tiles
+from rkhs._core.arrays import as_numpy, tile_rows, tiles
 from rkhs._core.errors import RepeatWarning, warn
 
 _SAME = 1e-12  # squared distance below which two items are copies, relative to their squared norms
@@ -16,6 +17,7 @@ _SAME_TARGETS = 1e-6  # the same of targets, a distance relative to their range
 _GAP = 3.0  # distances within groups of repeats are smaller than those between by this factor
 _MIN_GROUPS, _MIN_SHARE, _MAX_MEAN_SIZE = 5, 0.5, 20  # groups, rows in groups, and mean size of a group, of repeats
 _MIN_ITEMS, _MIN_REPEATED = 20, 0.05  # of equal rows: items, and share of the rows that repeat one
+_MEASURED, _MEASURED_SHARE = 20, 0.1  # different values of a measured column, and as a share of the rows
 _MAX_WITHIN_VARIANCE = 0.5  # variance of the targets within groups of repeats, relative to that of all
 
 _TOO_SMALL = (
@@ -38,6 +40,19 @@ def copies(grams: Sequence[Tensor], targets: Tensor | None = None) -> np.ndarray
         alike = _copies_of(grams, targets, i[None])[0] & (found == places).to(torch.uint8)
         found[i] = alike.argmax() if bool(alike[:i].any()) else i
     return found.cpu().numpy()
+
+
+def are_measured(X: Any) -> bool:
+    """Whether some column of a table (n, d) has many different values, so that equal rows are one row given again.
+
+    Else rows are combinations of a few values, such as yes and no, or the levels of categories. New rows of the same
+    law have the same combinations, and their errors are those of rows left out one by one, though equal ones stay.
+    """
+    rows = as_numpy(X)
+    least = max(_MEASURED, _MEASURED_SHARE * len(rows))
+    if len(rows) < 4 * _MEASURED:  # of few rows a measured column may tell all different ones apart
+        least = min(least, max(len(np.unique(rows, axis=0)), len(rows) / 4))
+    return any(len(np.unique(column)) >= least for column in rows.T)
 
 
 def copies_last(X: Tensor, order: np.ndarray) -> tuple[np.ndarray, int]:

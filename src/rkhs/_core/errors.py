@@ -3,9 +3,11 @@
 import difflib
 import importlib
 import sys
+import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 __all__ = [
@@ -362,8 +364,51 @@ def optional(module: str) -> Any:
         ) from error
 
 
+# Filters of Python belong to the process: those that two threads set and remove can stay. These belong to a thread.
+_SILENT: ContextVar[tuple[type[Warning], ...]] = ContextVar("_SILENT", default=())
+_KEPT: ContextVar[list[Warning] | None] = ContextVar("_KEPT", default=None)
+
+
+@contextmanager
+def unwarned(*categories: type[Warning]) -> Iterator[None]:
+    """Give no warnings of the library of these categories (default: all), in this thread alone."""
+    before = _SILENT.set((*_SILENT.get(), *(categories or (Warning,))))
+    try:
+        yield
+    finally:
+        _SILENT.reset(before)
+
+
+@contextmanager
+def keeping_warnings() -> Iterator[list[Warning]]:
+    """Collect the warnings of the library in a list instead of giving them, in this thread alone."""
+    kept: list[Warning] = []
+    before = _KEPT.set(kept)
+    try:
+        yield kept
+    finally:
+        _KEPT.reset(before)
+
+
+_FILTERS = threading.RLock()
+
+
+@contextmanager
+def filtering_warnings(action: Any, category: type[Warning] = Warning, message: str = "") -> Iterator[None]:
+    """Filter warnings of other libraries, which belong to the process: one thread of the library at a time."""
+    with _FILTERS, warnings.catch_warnings():
+        warnings.filterwarnings(action, message, category)
+        yield
+
+
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line that called the library, also through scikit-learn."""
+    """Warn at the line that called the library, also through scikit-learn, unless the thread asked for silence."""
+    warning, kept = message if isinstance(message, Warning) else category(message), _KEPT.get()
+    if isinstance(warning, _SILENT.get()):
+        return
+    if kept is not None:
+        kept.append(warning)
+        return
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("rkhs", "sklearn"):
         frame, level = frame.f_back, level + 1

@@ -11,7 +11,6 @@ import shlex
 import stat
 import time
 import tokenize
-import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, filtering_warnings
 
 _STALE_SECONDS = 60.0
 _MAX_STEM = 40  # characters of a name in the name of its temporary file, which may not be too long
@@ -35,8 +34,7 @@ UNREADABLE = (
 @contextmanager
 def old_headers() -> Iterator[None]:
     """Read arrays whose headers Python 2 wrote without a word from NumPy: the numbers are the same."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Reading `.npy` or `.npz` file required", category=UserWarning)
+    with filtering_warnings("ignore", UserWarning, "Reading `.npy` or `.npz` file required"):
         yield
 
 

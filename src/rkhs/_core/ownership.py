@@ -41,6 +41,16 @@ def private_copy(value: Any) -> Any:
     return value.copy() if hasattr(value, "iloc") else value
 
 
+def read_only(value: Any) -> Any:
+    """A view of a fitted array that cannot be written, also in a list or tuple; other values as they are."""
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = False
+    elif type(value) in (list, tuple) and any(isinstance(part, np.ndarray) for part in value):
+        value = type(value)(map(read_only, value))
+    return value
+
+
 def is_process_kernel(value: Any) -> bool:
     """Whether this is a kernel of scikit-learn's Gaussian processes, which are not imported to know it."""
     # Another thread may be importing the module at this moment: until it has the class, nothing is such a kernel.
@@ -96,6 +106,17 @@ class WholeFits(BaseEstimator):
             elif hasattr(found, "fn"):  # what available_if makes of a function
                 found.fn = _whole(found.fn)
 
+    def _lock(self) -> None:
+        """Make the fitted arrays read-only: they are the model, and a change of one would change its answers."""
+        for name, value in vars(self).items():
+            if name[-1] == "_":
+                vars(self)[name] = read_only(value)
+
+    def __setstate__(self, state: Any) -> None:
+        """Take a pickled state, whose arrays can be written."""
+        super().__setstate__(state)
+        self._lock()
+
     def _twin(self, *, fitted: bool = False) -> Self:
         """A copy with separate state, by default without fitted attributes; a warm start keeps the model."""
         twin, params = object.__new__(type(self)), self.get_params(deep=False)
@@ -117,6 +138,8 @@ def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
         with refusing(type(self).__name__):
             found = fit(work, *args, **options)
         self.__dict__ = {name: value for name, value in vars(work).items() if inner or name != _INSIDE}
+        if not inner:
+            self._lock()
         return self if found is work else found
 
     return run

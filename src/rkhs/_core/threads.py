@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from rkhs._core.checks import check_count
+from rkhs._core.devices import on_named_devices
 from rkhs._core.errors import InputError, in_range
 
 P = ParamSpec("P")
@@ -223,14 +224,18 @@ def thread_limit(n_jobs: Any) -> Iterator[int]:
 
 
 def within_limit(function: Callable[P, R], asked: Callable[P, int | None] | None = None) -> Callable[P, R]:
-    """Let a public function compute with one thread, or as many as ``asked`` or a limit around the call allows."""
+    """Let a public function compute with one thread, or as many as ``asked`` or a limit around the call allows.
+
+    Tensors without a named device lie on the CPU.
+    """
 
     @functools.wraps(function)
     def limited(*args: P.args, **kwargs: P.kwargs) -> R:
         n = None if asked is None else asked(*args, **kwargs)
         before = _COUNTS.enter(n)
         try:
-            return function(*args, **kwargs)
+            with on_named_devices():
+                return function(*args, **kwargs)
         except RuntimeError:
             with in_range(next(iter(args), None)):
                 raise

@@ -96,7 +96,6 @@ def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> estimators
 
 def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) -> _Suspicious:
     """Every row predicted without it: in closed form, else by the chosen regressor fitted on the other folds."""
-    import torch
     from sklearn.base import clone
 
     machine = model.model_
@@ -108,7 +107,7 @@ def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset, Y: n
     if len(np.unique(alike)) < 3:  # the others would be of one kind
         return _far(residuals)
     with quiet():  # the fit on all rows has warned
-        for train, test in model._folds(None, torch.ones(len(Y)), alike):
+        for train, test in model._folds(None, alike):
             one = clone(model.estimator_).set_params(verbose=0).fit(_rows(data, train, train), Y[train])
             residuals[test] = row_norms(one.predict(_rows(data, test, train)).reshape(len(test), -1) - Y[test])
     return _far(residuals)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rkhs._core.copies import are_measured
 from rkhs.data import dataset
 
 TENFOLD = 10.0
@@ -199,7 +200,6 @@ def _is_copy(y: np.ndarray, x: np.ndarray) -> bool:
 
 COPIES = ("row is a copy of an earlier one", "rows are copies of earlier ones")
 TWINS = ("molecule has the fingerprint of an earlier one", "molecules have the fingerprint of an earlier one")
-_MEASURED, _MEASURED_SHARE = 20, 0.1  # different values of a measured column, and as a share of the rows
 ON_BOTH_SIDES = "copies on both sides of a split make errors look too small"
 _OF_TWINS = "a map or model of fingerprints takes them for copies"
 
@@ -218,8 +218,7 @@ def repeats_items(kind: str, X: np.ndarray | None) -> bool:
     """Whether equal items are one item measured again, not a combination of a few values that new rows have too."""
     if kind not in ("vectors", "table") or X is None:
         return True
-    numbers = as_numbers(X) if X.dtype == object else X
-    return max(len(np.unique(column)) for column in numbers.T) >= max(_MEASURED, _MEASURED_SHARE * len(X))
+    return are_measured(as_numbers(X) if X.dtype == object else X)
 
 
 def as_numbers(cells: np.ndarray) -> np.ndarray:

@@ -248,8 +248,8 @@ def read_text(file: Path, asked: str | None = None) -> str:
         ) from error
     if "\0" in text:
         raise InputError(
-            f"{file}: expected text in {encoding}; got a NUL character at place {text.index(chr(0))}; pass "
-            "encoding='utf-16-le' if the text is stored so, or check that this is a text file"
+            f"{file}: expected text in {encoding}; got a NUL character at place {text.index(chr(0))}; pass --read "
+            "encoding=utf-16 if the text is stored so, or check that this is a text file"
         )
     return text
 

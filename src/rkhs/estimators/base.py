@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,13 +13,13 @@ import torch
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import _check_feature_names, _num_samples, check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import (
-    as_numpy,
     cut_rows,
     is_curves,
+    is_frame,
     read_numbers,
     resolve_device,
     resolve_dtype,
@@ -26,7 +27,7 @@ from rkhs._core.arrays import (
     tiles,
     to_tensor,
 )
-from rkhs._core.checks import Declared, check_squares, real_array, refuse_undeclared
+from rkhs._core.checks import Declared, check_squares, refuse_undeclared
 from rkhs._core.errors import InputError, brief, warn
 from rkhs._core.ownership import WholeFits
 from rkhs.engines.rows import Rows
@@ -36,7 +37,7 @@ from rkhs.estimators.given_matrices import (
     read_diagonal,
 )
 from rkhs.estimators.options.arguments import TABLES, check_nested
-from rkhs.estimators.reader import Reader, times_of
+from rkhs.estimators.reader import Reader, streams, times_of
 from rkhs.estimators.run import (
     EngineThreads,
     Plan,
@@ -46,7 +47,7 @@ from rkhs.estimators.run import (
     check_parameters,
     open_run,
 )
-from rkhs.estimators.training import Training, cut, normal_weights
+from rkhs.estimators.training import RowWeights, Training
 from rkhs.kernels.registry import as_kernel, reads_gram
 from rkhs.spaces.rounding import refuse_equal, warn_of_rounding
 
@@ -100,6 +101,8 @@ class KernelEstimator(EngineThreads, WholeFits):
 
     def __getattr__(self, name: str) -> Any:
         """Other attributes are fitted ones, which may be there or not; codes predict nothing."""
+        if name == "partial_fit" and hasattr(type(self), name):
+            inspect.getattr_static(type(self), name).check(self)  # says what a model that takes no more rows lacks
         if name in ("predict", "predict_proba") and hasattr(type(self), "transform"):
             what = f"{type(self).__name__} has no {name}: it makes codes"
             raise AttributeError(f"{what}; rkhs.evaluation.load_classifier reads a file of rkhs fit --predict CLASS")
@@ -167,6 +170,15 @@ class KernelEstimator(EngineThreads, WholeFits):
     def _kernel_for(self, X: Any) -> Kernel:
         """The kernel that the user asked for, on the grid of curves or the sparse rows that X holds; not resolved."""
         return adapted_to(X, self._input_kernel())
+
+    def _refuse_parts_of_a_fit(self) -> None:
+        """Refuse ``partial_fit`` after ``fit``, which keeps nothing that more rows could be added to."""
+        if "model_" in vars(self):
+            name = type(self).__name__
+            raise InputError(
+                f"partial_fit adds rows to a {name} that began with it; this one was fitted by fit, whose rows it "
+                "would forget. Take an unfitted copy (sklearn.base.clone), and give all rows to its partial_fit"
+            )
 
     @contextmanager
     def _running(self) -> Iterator[Run]:
@@ -294,35 +306,24 @@ class KernelEstimator(EngineThreads, WholeFits):
         *,
         targets: Any = None,
         at_least: int = 2,
-        drop: bool = True,
         storage: Storage | str | None = None,
     ) -> Training:
-        """Read items and weights; rows of weight zero are dropped, except with ``drop=False`` or from a file."""
-        reader, items = Reader.fit(self, X, kernel, at_least=at_least, storage=storage)
-        n = items.shape[0] if isinstance(items, Rows) else len(items)
-        kept, weights, total = self._read_weights(sample_weight, n)
-        if kept is not None and (not drop or isinstance(items, Rows)):
-            every = torch.zeros(n, **self._options)
-            every[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
-            kept, weights = None, every
-        self.reader_ = replace(reader, kept=kept, n_items=n, target_grid=times_of(targets))
+        """Read items and weights. Rows of weight zero go first, as if they were not there; in a file they stay."""
         gram = kernel.domain == "gram"
-        items = cut(items, kept, kept if gram else None)
+        given = None if streams(X, kernel, storage) else RowWeights.of_rows(sample_weight, X, gram=gram)
+        rows = X if given is None else given.of(X, "X", gram=gram)
+        reader, items = Reader.fit(self, rows, kernel, weights=given, at_least=at_least, storage=storage)
+        if given is None:
+            given = RowWeights.read(sample_weight, items.shape[0] if isinstance(items, Rows) else len(items)).on_all()
+        if gram and given.kept is not None:  # new items come with kernel values with all that were given
+            self.n_features_in_ = given.n_given
+            if is_frame(X):
+                _check_feature_names(self, X, reset=True)
+        self.reader_ = replace(reader, kept=given.kept, n_items=given.n_given, target_grid=times_of(targets))
         if self._needs_differences and getattr(self, "center", True):
             refuse_equal(items, gram=gram)
-        return Training(items, items, True, weights, total, kept, n, gram, gram)
-
-    def _read_weights(self, sample_weight: ArrayLike | None, n: int) -> tuple[np.ndarray | None, Tensor | None, float]:
-        """Rows to keep (None: all), their weights normalised to sum one (None: equal), and the original sum."""
-        if sample_weight is None:
-            return None, None, float(n)
-        with np.errstate(all="ignore"):
-            w = real_array(as_numpy(sample_weight, "sample_weight"), "sample_weight")
-            w = _check_sample_weight(w if w.ndim else float(w), np.empty((n, 1)), dtype=np.float64)
-        if (w < 0.0).any():
-            raise InputError(f"sample_weight must not be negative; got a smallest weight of {w.min():g}")
-        kept, shares, total = normal_weights(w)
-        return kept, None if shares is None else torch.as_tensor(shares, **self._options), total
+        weights = None if given.shares is None else torch.as_tensor(given.shares, **self._options)
+        return Training(items, items, True, weights, given.total, given, gram, gram)
 
     def _cross_gram(self, items: Items) -> Tensor:
         """``k(new items, training items)``, shape (m, n); raw features of the items for models in finite features."""

@@ -51,12 +51,11 @@ class DeepRKM(FittedComponents):
     eta : float or tuple of float, default=1.0
         Inverse weight of each layer. A common factor, such as the paper's ``lambda``, changes only
         ``out_of_sample="paper"``; the paper's ``gamma`` is ``eta[0] / eta[1]``.
-    columns : {"raw", "scaled", "integral", "filled", "ranked"} or int, default="raw"
+    columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform``
         gives the units of the data back.
         ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`; ``"ranked"`` too, with
         ``numbers="ranks"``.
-        A whole number t reads each t columns in turn as ``"scaled"`` reads one.
     center : bool, default=True
         Centre every Gram matrix. The paper does not; one code is then the constant vector.
     code_scale : {"sqrt_n", "unit"}, default="sqrt_n"

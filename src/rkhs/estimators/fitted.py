@@ -13,6 +13,7 @@ from torch import Tensor
 from rkhs._core.checks import check_choice
 from rkhs._core.config import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from rkhs._core.errors import InputError
+from rkhs._core.ownership import read_only
 from rkhs.estimators.base import KernelEstimator
 from rkhs.kernels import Kernel
 from rkhs.spaces.features import FeatureMap
@@ -21,7 +22,7 @@ T = TypeVar("T")
 
 
 class Fitted(Generic[T]):
-    """An attribute of an estimator that is read from its ``model_``: there after fit, and never assigned."""
+    """An attribute of an estimator that is read from its ``model_`` after fit; arrays are read-only."""
 
     def __init__(self, path: str, *, optional: bool = False) -> None:
         self.path: list[str] = path.split(".")
@@ -50,7 +51,7 @@ class Fitted(Generic[T]):
             value = getattr(value, part)
         if value is None and not self.optional:
             raise AttributeError(f"this {type(estimator).__name__} has no {self.name!r}")
-        return value
+        return read_only(value)
 
     def __set__(self, estimator: object, value: Any) -> None:
         raise AttributeError(f"{self.name!r} belongs to model_ and cannot be assigned")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import torch
 
-from rkhs._core.arrays import is_curves, read_curves
+from rkhs._core.arrays import as_numpy, is_curves, read_curves
 from rkhs._core.checks import check_number, naming, real_array
-from rkhs._core.errors import InputError, OutlierWarning, some_rows, warn
+from rkhs._core.errors import InputError, OutlierWarning, some_rows, unwarned, warn
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.curve_choice import (
     BASES,
@@ -75,7 +74,8 @@ class FunctionalKernelRegressor(DualRegressor):
     loss : str or Loss, default="huber"
         As in :class:`OperatorKernelRegressor`, in units of the L2 norm of curves.
     reg : float or "auto", default="auto"
-        ``"auto"`` takes the value from 1 to 1e-8 of the least leave-one-out error of the squared loss.
+        ``"auto"`` takes the value from 1 to 1e-8 of the least leave-one-out error of the squared loss. A number depends
+        on the unit of time with some kernels and losses: see the Notes.
     trim : float or None, default=3
         With ``reg="auto"``: a curve is left out of the fit if the root of its error by a machine without it is above
         ``trim`` times the upper quartile of these roots. All curves stay if the others are predicted as well with them.
@@ -103,7 +103,8 @@ class FunctionalKernelRegressor(DualRegressor):
         Curves in the fit.
     outlier_score_ : ndarray of shape (n,) or None
         Root of the error of each curve by a machine without it, over the largest that an inlier may have. None if no
-        curve was judged: ``reg`` was given, ``trim=None``, or fewer than eight curves.
+        curve was judged: ``reg`` was given, ``trim=None``, or fewer than eight curves. Curves of weight zero are judged
+        like new ones; NaN where one has gaps.
     leave_one_out_error_ : float or None
         Of the choice: mean squared L2 distance, with the squared loss. None if ``reg`` was given.
     dual_coef_ : ndarray of shape (n_inliers, m)
@@ -130,6 +131,13 @@ class FunctionalKernelRegressor(DualRegressor):
     ``1/n sum_i ||y_i - h_i(x_i)||^2`` is smaller, with ``h_i`` the fit without curve i and the norm of the whole curve:
     so what lies outside the span of a basis counts. With a number as ``reg`` the median over the curves, which wrong
     ones do not decide, is compared in place of the mean, in two eigendecompositions.
+
+    *Unit of time.* Where a unit is ``c`` times as small (hours to seconds: ``c = 3600``), integrals are ``c`` times as
+    large. Values of ``"functional_laplacian"`` are integrals over ``input_times``: ``c reg`` there gives the
+    predictions that ``reg`` gave. ``"functional_gaussian"`` with ``gamma="median"`` has the same values in any unit.
+    Norms of output curves are ``c^(1/2)`` times as large, as are ``epsilon`` and ``kappa`` that are numbers:
+    predictions stay with the squared loss and Huber's, and with ``"epsilon_insensitive"``, which grows as a norm, for
+    ``c^(-1/2) reg``.
 
     Output curves may have gaps (NaN) with the squared loss and a basis other than ``"empirical"``. The loss of a curve
     is then ``1/2 sum_t q_t (y_i(t) - h(x_i)(t))^2`` over the times where it is known, with the quadrature weights
@@ -164,6 +172,7 @@ class FunctionalKernelRegressor(DualRegressor):
     reg: float | Literal["auto"] = "auto"
     trim: float | None = 3.0
 
+    _matrices = 22.0
     _reads_gaps = True
 
     basis_: Kernel | str = field(init=False)
@@ -179,7 +188,7 @@ class FunctionalKernelRegressor(DualRegressor):
         y : array (n, T_out) or FDataGrid
             NaN marks a value that is not known (see Notes).
         sample_weight : array of shape (n,), optional
-            Not negative; the loss is the weighted mean.
+            Not negative; the loss is the weighted mean. Curves of weight zero are dropped before anything is estimated.
 
         Returns
         -------
@@ -190,8 +199,7 @@ class FunctionalKernelRegressor(DualRegressor):
 
     def _fit_given(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         regression = self._prepare(X, y, sample_weight, gaps=True)
-        n, kept = regression.training.n_given, regression.training.kept
-        self.inliers_ = np.ones(n, dtype=bool) if kept is None else np.isin(np.arange(n), kept)
+        self.inliers_ = _given_weights(regression.training) > 0.0
         self.outlier_score_, self.leave_one_out_error_ = None, None
         fitted = self._fit_gaps(regression) if _has_gaps(regression) else self._solve(regression)
         self.reg_: float = float(self.reg)
@@ -204,8 +212,8 @@ class FunctionalKernelRegressor(DualRegressor):
         bases = self._bases
 
         def opened(kernel: Kernel | None, row_weights: ArrayLike | None, basis: Kernel | str = bases[0]) -> Regression:
-            with warnings.catch_warnings(action="ignore"):  # the fit itself warns
-                return reader._prepare(X, y, row_weights, kernel, drop=True, gaps=True, basis=basis)
+            with unwarned():  # the fit itself warns
+                return reader._prepare(X, y, row_weights, kernel, gaps=True, basis=basis)
 
         given = opened(None, sample_weight)
         weights = _given_weights(given.training)
@@ -215,9 +223,8 @@ class FunctionalKernelRegressor(DualRegressor):
             chosen, self.reg_, self.leave_one_out_error_ = found
             self.inliers_, self.outlier_score_ = weights > 0.0, None
             return self._fit_gaps(self._prepare(X, y, sample_weight, chosen, gaps=True))
-        if not weights.all() and _has_gaps(opened(None, None)):
-            raise InputError("y has gaps (NaN) in curves of weight zero only. Leave these curves out of X and y")
-        choice = choose_for_curves(opened, kernels, weights, trim, bases)
+        whole = _without_gaps(X, y, weights > 0.0)
+        choice = choose_for_curves(opened, kernels, weights, whole, trim, bases)
         self.reg_, self.inliers_, self.outlier_score_ = choice.reg, choice.inliers, choice.score
         self._compared = []
         self.leave_one_out_error_ = choice.error
@@ -278,7 +285,6 @@ class FunctionalKernelRegressor(DualRegressor):
         sample_weight: ArrayLike | None,
         chosen: Kernel | None = None,
         *,
-        drop: bool = False,
         gaps: bool = False,
         basis: Kernel | str | None = None,
     ) -> Regression:
@@ -287,7 +293,7 @@ class FunctionalKernelRegressor(DualRegressor):
         kernel = read_operator_kernel(
             self._curve_kernel(input_times) if chosen is None else chosen, None, center=self.center
         )
-        training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=drop)
+        training, one_output = self._with_targets(X, y, kernel, sample_weight)
         self._keep_times(grid=input_times, target_grid=output_times)
         Y, weights = training.targets, training.weights
         if bool(torch.isnan(Y).any()):
@@ -368,13 +374,25 @@ class FunctionalKernelRegressor(DualRegressor):
 
 
 def _has_gaps(regression: Regression) -> bool:
-    """Whether a curve that is fitted has gaps; one of weight zero is not."""
-    targets, weights = regression.training.targets, regression.training.weights
-    return bool(torch.isnan(targets if weights is None else targets[weights > 0.0]).any())
+    """Whether a curve has gaps."""
+    return bool(torch.isnan(regression.training.targets).any())
+
+
+def _without_gaps(X: Any, y: Any, given: np.ndarray) -> np.ndarray:
+    """Which curves, of shape (n,), have no gaps; those of positive weight (``given``) have none."""
+    if given.all():
+        return given
+    finite = np.ones(len(given), dtype=bool)
+    for curves in (X, y):
+        values = read_curves(curves)[0] if is_curves(curves) else np.asarray(as_numpy(curves), dtype=np.float64)
+        by_curve = values.swapaxes(0, 1) if values.ndim == 3 else values  # several Gram matrices
+        finite &= np.isfinite(by_curve.reshape(len(given), -1)).all(1)
+    return given | finite
 
 
 def _given_weights(training: Training) -> np.ndarray:
-    weights = np.zeros(training.n_given)
+    """Weights of all curves that were given, shape (n,)."""
+    weights = np.zeros(training.given.n_given)
     kept = slice(None) if training.kept is None else training.kept
     weights[kept] = 1.0 if training.row_weights is None else training.row_weights * training.total
     return weights

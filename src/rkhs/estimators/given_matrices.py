@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import scipy.sparse
+import torch
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
@@ -60,10 +61,15 @@ def read_sparse(estimator: BaseEstimator, X: Any, *, reset: bool, at_least: int 
         return validate_data(estimator, compact, reset=reset, **options)
 
 
-def training_matrix(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, dict[str, Any] | None, np.ndarray | None]:
-    """Training data as a matrix, with the options of fingerprints and the multipliers of views (None if unused)."""
+def training_matrix(
+    X: Any, kernel: Kernel | OperatorKernel, weights: np.ndarray | None = None
+) -> tuple[Any, dict[str, Any] | None, np.ndarray | None]:
+    """Training data as a matrix, with the options of fingerprints and the multipliers of views (None if unused).
+
+    ``weights`` (n,) of the rows sum to one; None: equal.
+    """
     if kernel.domain == "gram":
-        matrix, multipliers = _join_training_views(X, kernel)
+        matrix, multipliers = _join_training_views(X, kernel, weights)
         return matrix, None, multipliers
     molecules = _molecules(X)
     if molecules is None:
@@ -176,13 +182,16 @@ def _is_matrix(K: Items) -> bool:
     return len(getattr(K, "shape", ())) == 2
 
 
-def _join_training_views(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, np.ndarray | None]:
+def _join_training_views(
+    X: Any, kernel: Kernel | OperatorKernel, weights: np.ndarray | None
+) -> tuple[Any, np.ndarray | None]:
     """Weighted sum of several Gram matrices, and the weights; a single matrix is returned unchanged, with None."""
     if not has_views(X):
         return X, None
     views = _matrices(X, "X")
     found = [part for part in (kernel, *kernel.get_params(deep=True).values()) if isinstance(part, Precomputed)]
-    multipliers = view_weights(views, found[0].views if found else "alignment")
+    shares = None if weights is None else torch.as_tensor(weights)
+    multipliers = view_weights(views, found[0].views if found else "alignment", sample_weights=shares)
     return _with_column_names(X, _weighted_sum(views, multipliers)), multipliers
 
 

@@ -11,10 +11,11 @@ import torch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, check_items, give_back, is_frame, row_count, to_tensor
+from rkhs._core.arrays import as_numpy, check_items, give_back, is_frame, row_count, row_index, to_tensor
 from rkhs._core.checks import check_choice, check_gram, check_spread, check_squares, real_array
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, quote, some_rows
+from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.ownership import private_copy
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.ranked_candidates import Ranking, rank
@@ -22,10 +23,12 @@ from rkhs.estimators.regression.base import KernelMachine
 from rkhs.estimators.regression.options import in_coordinates, read_operator_kernel
 from rkhs.estimators.regression.sets import LeftOutMachine, read_coverage
 from rkhs.estimators.regression.terms import Regression
+from rkhs.estimators.run import items_bytes
+from rkhs.estimators.training import RowWeights
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
-from rkhs.losses import EpsilonHuberLoss, as_loss
+from rkhs.losses import EpsilonHuberLoss, Squared, as_loss
 from rkhs.models import CandidateSets, MachineModel
 from rkhs.models.conformal import Setting, chosen_members
 from rkhs.outputs import RKHS
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
 
     from rkhs._core.arrays import Items
     from rkhs.estimators.options.arguments import KernelLike, OperatorKernelLike
+    from rkhs.estimators.run import Run
+    from rkhs.estimators.training import Training
+    from rkhs.kernels.operator_valued import OperatorKernel
 
 
 _CONSTANT = 1e-14  # features that vary by a smaller share of their size are equal
@@ -106,7 +112,8 @@ class InputOutputKernelRegressor(KernelMachine):
     Notes
     -----
     Fit costs two factorisations and for ``reg="auto"`` an eigendecomposition, ``O(n^3)``. A prediction among c
-    candidates costs ``O(n c r)`` once for the set.
+    candidates costs ``O(n c r)`` once for the set. Memory is 5 to 25 n x n matrices, by the rank of the output
+    features.
 
     References
     ----------
@@ -134,6 +141,7 @@ class InputOutputKernelRegressor(KernelMachine):
 
     output_kernel_: Kernel = field(init=False)
     output_: ClassVar[Fitted[RKHS]] = Fitted("output")
+    _matrices = 5.0
     _every_fit_has = (
         "output_kernel_",
         "train_outputs_",
@@ -156,7 +164,7 @@ class InputOutputKernelRegressor(KernelMachine):
         y : array (n,) or (n, q), Gram matrix (n, n), or list of n objects
             Outputs in the form that ``output_kernel`` reads.
         sample_weight : array of shape (n,), optional
-            Not negative.
+            Not negative. Rows of weight zero are dropped before anything is estimated; their outputs are no candidates.
         groups : array of shape (n,), optional
             Labels: rows that ``reg="auto"`` leaves out together, as in :class:`OperatorKernelRegressor`.
 
@@ -167,20 +175,30 @@ class InputOutputKernelRegressor(KernelMachine):
         self._check_parameters()
         kernel, loss = read_operator_kernel(self.kernel, self.operator, X, center=self.center), as_loss(self.loss)
         loss.check_isotropic()
-        training = self._training(X, kernel, sample_weight, targets=y, at_least=1, drop=False)
-        weights = training.weights
-        outputs = self._read_outputs(y, as_kernel(self.output_kernel), len(training))
-        self.output_kernel_ = as_kernel(self.output_kernel).resolve(outputs, weights)
-        self._store_outputs(outputs, y)
-        output, U = RKHS.fit(self._output_gram(outputs), weights, center=self.center, scale=False)
-        if not U.shape[1] and not isinstance(loss, EpsilonHuberLoss):
-            raise InputError(f"y must hold at least two different outputs for loss={loss!r}; all are the same")
-        fitted = in_coordinates(kernel.resolve(training.items, weights), output, U, weights)
-        regression = Regression.of(self._run, fitted, training, output, U)
-        self._choose_reg(regression, self._read_groups(groups, training, kernel))
-        self._solve(regression)
+        with self._running() as run:
+            training = self._training(X, kernel, sample_weight, targets=y, at_least=1)
+            weights, output_kernel = training.weights, as_kernel(self.output_kernel)
+            y = training.given.of(y, "y", gram=output_kernel.domain == "gram")
+            outputs = self._read_outputs(y, output_kernel, len(training))
+            self.output_kernel_ = output_kernel.resolve(outputs, weights)
+            self._store_outputs(outputs, y)
+            output, U = RKHS.fit(self._output_gram(outputs), weights, center=self.center, scale=False)
+            if not U.shape[1] and not isinstance(loss, EpsilonHuberLoss):
+                raise InputError(f"y must hold at least two different outputs for loss={loss!r}; all are the same")
+            self._announce(run, kernel, training, U)
+            fitted = in_coordinates(kernel.resolve(training.items, weights), output, U, weights)
+            regression = Regression.of(self._run, fitted, training, output, U)
+            self._choose_reg(regression, self._read_groups(groups, training, kernel))
+            self._solve(regression)
         self.model_: MachineModel = self.model_.with_outputs(self.output_kernel_, self.train_outputs_)
         return self
+
+    def _announce(self, run: Run, kernel: OperatorKernel, training: Training, U: Tensor) -> None:
+        """Announce the memory of the fit, now that the rank of the output features is known."""
+        n, columns = len(training), training.items.shape[1] if kernel.domain == "vectors" else 0
+        given = not self._chooses and isinstance(as_loss(self.loss), Squared)
+        matrices = self._matrices + (0.0 if given else 4.5) + (10.0 if given else 15.0) * U.shape[1] / n
+        run.announce_dense(n, matrices, columns, items_bytes(kernel, training.items))
 
     def check_stored(self) -> None:
         """Check also that the stored outputs are those that their kernel reads."""
@@ -262,7 +280,13 @@ class InputOutputKernelRegressor(KernelMachine):
 
         With a linear output kernel, ``predict_weights(X) @ Y`` are the predicted vectors.
         """
-        return self._in_tiles(X, lambda items: self.output_.weights(self._coordinates(items)), width=self._width)
+        found = self._in_tiles(X, lambda items: self.output_.weights(self._coordinates(items)), width=self._width)
+        kept = self.reader_.kept
+        if kept is None:
+            return found
+        every = np.zeros((len(found), self.reader_.n_items), dtype=found.dtype)
+        every[:, kept] = found
+        return every
 
     def scores(
         self, X: Any, candidates: Items | None = None, *, diag: ArrayLike | None = None, per_sample: bool = False
@@ -416,20 +440,30 @@ class InputOutputKernelRegressor(KernelMachine):
     def _candidate_kernel(self, candidates: Items | None, diag: ArrayLike | None) -> tuple[Tensor, Tensor]:
         kernel = self.output_kernel_
         if kernel.domain == "gram":
-            n = len(self.output_.gram_mean)
+            n = self.reader_.n_items
             if candidates is None:
                 raise InputError(f"candidates must be kernel values (c, {n}) for output_kernel='precomputed'")
             K = self._read_outputs(candidates, kernel, None)
             if K.shape[1] != n:
                 raise InputError(f"candidates must have {n} columns, kernel values with the training outputs")
+            K = K if self.reader_.kept is None else K[:, row_index(self.reader_.kept, K)]
             values = np.broadcast_to(np.asarray(1.0 if diag is None else diag, dtype=np.float64), (len(K),))
             return K, to_tensor(values.copy(), **self._options)
         train = self.train_outputs_
         known = to_tensor(train, **self._options) if isinstance(train, np.ndarray) else train
         items = known if candidates is None else self._read_outputs(candidates, kernel, None)
+        self._announce_candidates(len(items))
         if isinstance(items, Tensor) and items.shape[1] != known.shape[1]:
             raise InputError(f"candidates must have {known.shape[1]} columns, as y in fit; got {items.shape[1]}")
         return kernel._gram(items, known).to(**self._options), kernel._diag(items).to(**self._options)
+
+    def _announce_candidates(self, count: int) -> None:
+        """Refuse more candidates than have room for their kernel values with the training outputs."""
+        n = len(self.output_.gram_mean)
+        what, parts = f"{type(self).__name__} with {count} candidates", f"2 matrices of {count} x {n}"
+        check_memory(
+            Estimate(what, 16 * count * n, parts), "Give fewer candidates, or some for each item (per_sample=True)"
+        )
 
     def rank(
         self, X: Any, candidates: Items | None = None, *, diag: ArrayLike | None = None, n_best: int | None = None
@@ -520,10 +554,9 @@ class InputOutputKernelRegressor(KernelMachine):
             return self._finite(missed), self._finite(self.output_.squared_norms(K, diagonal)), self._finite(diagonal)
 
         missed, spread, sizes = self._in_tiles(X, compared, y, diagonals, width=self._width)
-        kept, shares, _ = self._read_weights(sample_weight, len(missed))
-        if kept is not None:
-            missed, spread, sizes = missed[kept], spread[kept], sizes[kept]
-        w = np.full(len(missed), 1.0 / len(missed)) if shares is None else shares.cpu().numpy()
+        given = RowWeights.read(sample_weight, len(missed))
+        missed, spread, sizes = (given.of(part, "y") for part in (missed, spread, sizes))
+        w = np.full(len(missed), 1.0 / len(missed)) if given.shares is None else given.shares
         total = float(w @ spread)
         if total <= _CONSTANT * float(w @ np.abs(sizes)):
             raise InputError("y must hold outputs that differ from the mean of the training outputs")

@@ -8,7 +8,6 @@ for each new item. All ``n + 1`` items then play the same part.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,6 +16,7 @@ import numpy as np
 import torch
 
 from rkhs._core.arrays import as_tensor
+from rkhs._core.errors import unwarned
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.given_matrices import scalar_kernels
 from rkhs.estimators.options.arguments import TABLES
@@ -79,7 +79,7 @@ class JointItems:
         """Kernels resolved, and rows scaled, by estimates from the rows ``among``."""
         table, count = self.estimator.reader_.filling, len(among)
         if table is not None:
-            with warnings.catch_warnings(action="ignore", category=UserWarning):  # of texts that the other rows lack
+            with unwarned(UserWarning):  # of texts that the other rows lack
                 rows = torch.as_tensor(table.rows_among(rows, count))
         elif self.estimator._columns == "scaled":
             rows = torch.as_tensor(ColumnScaling.of(among.numpy()).apply(rows.numpy()))

@@ -22,7 +22,7 @@ from rkhs.estimators.given_matrices import adapted_to, read_items
 from rkhs.estimators.options.arguments import TABLES
 from rkhs.estimators.options.combinations import kind_of_storage
 from rkhs.estimators.reader import read_checked, times_of
-from rkhs.estimators.training import Training, cut
+from rkhs.estimators.training import Training
 from rkhs.kernels import Kernel, as_kernel
 from rkhs.problems.encoders import MAX_ENCODER_ROWS
 from rkhs.spaces.rounding import refuse_equal
@@ -44,7 +44,9 @@ def _takes_more_rows(model: KernelAutoencoder) -> bool:
     """Whether ``partial_fit`` is available; the AttributeError names what is missing."""
     automatic = isinstance(model.kernel, str) and model.kernel == "auto"
     if not automatic and as_kernel(model.kernel).domain != "vectors":
-        raise AttributeError("partial_fit needs a kernel that reads rows of numbers; use fit")
+        raise AttributeError(
+            f"partial_fit of KernelAutoencoder needs a kernel that reads rows of numbers; got {model.kernel!r}. Use fit"
+        )
     return True
 
 
@@ -85,13 +87,11 @@ class KernelAutoencoder(BaseAutoencoder):
         Regulariser: one number for all layers, or one for each layer, encoder first. It is relative to the variance of
         the targets if ``scale=True``. ``"auto"`` compares several values on items that are held out; None does this
         where it pays and takes fixed values elsewhere (see Notes).
-    columns : {"raw", "scaled", "integral", "filled", "ranked"} or int, default="raw"
+    columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform`` gives
-        the units of the data back; a whole number t reads each t columns in turn so, as the t times of a quantity in
-        windows of several. ``"integral"`` is for curves that carry their times: sums over columns become
+        the units of the data back. ``"integral"`` is for curves that carry their times: sums over columns become
         integrals over time. ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`;
-        ``"ranked"`` too, with ``numbers="ranks"``; a whole number t is ``"scaled"`` by one mean and one deviation of
-        each t columns that follow each other, as the times of a quantity in windows are.
+        ``"ranked"`` too, with ``numbers="ranks"``.
     refine : bool, default=True
         Improve the codes of new items by quasi-Newton steps; the codes of training items do not change. Encoding then
         costs some ``p + 20`` decodings. It applies without ``targets`` or operator on the codes, with several hidden
@@ -178,10 +178,10 @@ class KernelAutoencoder(BaseAutoencoder):
         The values that were compared, and their errors on held-out items. NaN: not computed, because two values in a
         row were worse.
     held_out_error_ : float or None
-        Error of held-out rows, as a share of the variance. Where ``decoder_reg_`` is chosen: of the rows that it was
-        chosen on, which its decoder, or two of its leaves, and the encoder, of a stage before the last one, have not
-        seen; they are part of the finished fit, and new rows lose less, by up to a fifth. Else that of the chosen
-        ``reg_``, on at most 2,000 rows with landmarks.
+        Error of held-out rows, as a share of the variance (see Notes for equal rows). Where ``decoder_reg_`` is chosen:
+        of the rows that it was chosen on, which its decoder, or two of its leaves, and the encoder, of a stage before
+        the last one, have not seen; they are part of the finished fit, and new rows lose less, by up to a fifth. Else
+        that of the chosen ``reg_``, on at most 2,000 rows with landmarks.
     at_edge_ : dict or None
         ``{"reg": "weakest"}`` or ``{"reg": "strongest"}`` if the chosen value is the last one on that side and the
         error was still falling. Empty otherwise.
@@ -234,6 +234,10 @@ class KernelAutoencoder(BaseAutoencoder):
     features of the items themselves are rebuilt with one hidden layer and no other option. Otherwise the values are
     ``1e-2`` for the first layer, ``1e-3`` between, and ``1e-6`` to ``1e-3`` for the last. "Choosing settings" in
     ``docs/user/selection.md`` gives every rule.
+
+    **Equal rows.** Equal rows are held out together, as copies of one, where some column has many values (20, and a
+    tenth of the rows), or tells all different rows apart. Rows of few values in each column, such as yes and no, are
+    held out one by one: new rows have the same combinations.
 
     **Heavy tails.** Where the farthest 2 % of the rows hold over a tenth of the squared distance to the mean, kernels
     that grow with a row are compared too; ``docs/user/selection.md`` says which, and where.
@@ -311,8 +315,9 @@ class KernelAutoencoder(BaseAutoencoder):
             features as outputs: items that the output kernel reads; the Gram matrix (n, n) with
             ``kernel="precomputed"``.
         sample_weight : array of shape (n,), optional
-            Not negative; rows of weight zero are dropped. Training uses the ratios of the weights. Refining takes their
-            sum as the number of items.
+            Not negative; rows of weight zero are dropped before anything is estimated. Training uses the ratios of the
+            weights. Refining takes their sum as the number of items, and ``columns="filled"`` each as the number of
+            equal rows that it stands for.
 
         Returns
         -------
@@ -342,7 +347,6 @@ class KernelAutoencoder(BaseAutoencoder):
         A random sample of all rows so far is kept, at most 32,768 of them: as many as the encoder of any fit is fitted
         to. Up to that number the model is exactly that of one ``fit`` on the rows so far; beyond it, that of the
         sample. Between two fits the model stays what it is, so that all fits together cost some three times the last.
-        After ``fit`` the sample starts from nothing, without the rows of that fit.
 
         Parameters
         ----------
@@ -358,12 +362,13 @@ class KernelAutoencoder(BaseAutoencoder):
         AttributeError
             Where ``kernel`` reads no rows of numbers.
         InputError
-            For sparse matrices, ``columns="filled"``, and rows that are not in memory.
+            After ``fit``, which keeps no sample; for sparse matrices, ``columns="filled"``, and rows that are not in
+            memory.
         """
         self._check_parts(X)
         before = vars(self).get("sample_")
         if before is None:
-            self.__dict__ = self._twin().__dict__
+            self._refuse_parts_of_a_fit()
             grid = times_of(X)
         else:
             grid = self.reader_.grid
@@ -422,13 +427,12 @@ class KernelAutoencoder(BaseAutoencoder):
         training = self._training(X, kernel, sample_weight, targets=targets, at_least=at_least, storage=storage)
         gram = output is not None and output.domain == "gram"
         if targets is not None:
-            values = self._read_targets(targets, settings, training.n_given)
-            values = cut(values, training.kept, training.kept if gram else None)
+            values = self._read_targets(training.given.of(targets, "targets", gram=gram), settings, len(training))
             if self.center:
                 refuse_equal(values, "targets", gram=gram)
             training = replace(training, targets=values, self_targets=False, target_gram=gram)
         w, columns = training.weights, None if settings.features else training.targets.shape[1]
-        n = len(training) if w is None else int((w > 0.0).sum())
+        n = len(training) if w is None else int((w > 0.0).sum())  # in a file some weights are zero
         settings.check_rows(n, columns, weighted=w is not None)
         return training
 

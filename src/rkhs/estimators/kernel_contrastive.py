@@ -40,11 +40,10 @@ class KernelContrastive(FittedKernel):
     kernel : str, Kernel or callable, default="gaussian"
         Kernel of the inputs. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and ``transform`` kernel
         values with the training items (m, n).
-    columns : {"raw", "scaled", "integral", "filled", "ranked"} or int, default="raw"
+    columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``augment`` then changes such
         rows. ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`;
         ``"ranked"`` too, with ``numbers="ranks"``.
-        A whole number t reads each t columns in turn as ``"scaled"`` reads one.
     loss : {"simple", "spectral"}, default="simple"
     pairs : {"neighbors", "augment", "class"}, default="neighbors"
         Where positives come from. ``"neighbors"``: the nearest other items in the feature space; ``"augment"``: one

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import give_back
+from rkhs._core.arrays import as_tensor, give_back
 from rkhs._core.checks import check_choice, count, number
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
@@ -19,7 +19,7 @@ from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.given_matrices import adapted_to
 from rkhs.estimators.maps.model import fit_map, map_memory
 from rkhs.estimators.ranked_candidates import Ranking, rank_by_codes
-from rkhs.estimators.training import Training, cut
+from rkhs.estimators.training import RowWeights, Training, cut
 from rkhs.kernels import Kernel, Linear, as_kernel
 from rkhs.kernels.registry import reads_gram
 from rkhs.models import NeighbourMapModel
@@ -37,6 +37,13 @@ def _decodes(model: KernelMap) -> bool:
     if hasattr(model, "model_"):
         return model.model_.back is not None
     return not model.__sklearn_tags__().input_tags.pairwise and model._input_kernel().domain == "vectors"
+
+
+def _takes_more_items(model: KernelMap) -> bool:
+    """Whether ``partial_fit`` is available; the AttributeError names what is missing."""
+    if reads_gram(model.kernel):
+        raise AttributeError("partial_fit of KernelMap needs the items themselves; got a Gram matrix. Use fit")
+    return True
 
 
 @dataclass(eq=False, repr=False)
@@ -66,7 +73,7 @@ class KernelMap(FittedKernel):
         Weight of the last term; 0 gives the loss of t-SNE.
     init : array of shape (n, n_components), optional
         Codes to start from. None: kernel principal components.
-    columns : {"raw", "scaled", "integral", "filled", "ranked"} or int, default="raw"
+    columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
         As in :class:`KernelAutoencoder`.
     device : {"cpu"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
@@ -135,7 +142,6 @@ class KernelMap(FittedKernel):
     _declared = {"n_components": count(at_most=3), "n_neighbors": count(), "weight": number(at_least=0.0)}
     _needs_differences = True
 
-    codes_: ClassVar[Fitted[np.ndarray]] = Fitted("codes")
     recall_: ClassVar[Fitted[float]] = Fitted("quality.recall")
     row_recall_: ClassVar[Fitted[np.ndarray]] = Fitted("quality.row_recall")
     correlation_: ClassVar[Fitted[float]] = Fitted("quality.correlation")
@@ -149,6 +155,17 @@ class KernelMap(FittedKernel):
         if isinstance(self.kernel, str) and self.kernel == "auto" and hasattr(X, "tocsr"):
             return adapted_to(X, Linear())  # no mean, which would fill the zeros
         return super()._kernel_for(X)
+
+    @property
+    def codes_(self) -> np.ndarray:
+        """Codes of the training items, shape (n, p), of the dtype of the training data."""
+        check_is_fitted(self, "model_")
+        codes = self._training_codes()
+        codes.flags.writeable = False
+        return codes
+
+    def _training_codes(self) -> np.ndarray:
+        return self._to_output(as_tensor(self.model_.codes))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -175,12 +192,18 @@ class KernelMap(FittedKernel):
         if kernel.domain == "vectors":  # Gram matrices and objects are announced where they are read
             with self._running() as run:
                 run.announce(map_memory(len(training), training.items.shape[1]), "Fit fewer rows")
-        init = None if self.init is None else self._read_matrix(self.init, "init", self.n_components, "(n, {q})")
-        if init is not None and len(init) != training.n_given:
-            raise InputError(f"init must have a row for each of the {training.n_given} items; got {len(init)}")
-        init = cut(init, training.kept)
+        init = self._read_init(training)
         self._map(kernel, training, init)
         return self
+
+    def _read_init(self, training: Training) -> Tensor | None:
+        """Places to start from, of the items of positive weight."""
+        if self.init is None:
+            return None
+        init = self._read_matrix(self.init, "init", self.n_components, "(n, {q})")
+        if len(init) != training.given.n_given:
+            raise InputError(f"init must have a row for each of the {training.given.n_given} items; got {len(init)}")
+        return cut(init, training.kept)
 
     def _map(self, kernel: Kernel, training: Training, init: Tensor | None, stay: Tensor | None = None) -> None:
         self.model_, solution = fit_map(
@@ -195,7 +218,7 @@ class KernelMap(FittedKernel):
         )
         self._record(solution)
 
-    @available_if(lambda self: not reads_gram(self.kernel))
+    @available_if(_takes_more_items)
     @within_limit
     def partial_fit(self, X: Any, y: Any = None) -> KernelMap:
         """Add rows to the map; those that it has stay near their places. The first call is a fit.
@@ -219,14 +242,14 @@ class KernelMap(FittedKernel):
         weights = torch.as_tensor(np.concatenate([weights, np.full(len(new), weights.mean())]))
         init = torch.cat([torch.as_tensor(model.codes), model.encode(new)])
         n = len(items)
-        training = Training(items, items, True, weights / weights.sum(), float(n), None, n)
+        training = Training(items, items, True, weights / weights.sum(), float(n), RowWeights(n))
         self.reader_: Reader = replace(self.reader_, kept=None, n_items=n)
         self._map(model.kernel, training, init, (torch.arange(n) < len(before)).float())
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Any:
         """``fit(X).codes_``, shape (n, n_components); see :meth:`fit`."""
-        return give_back(self._to_output(torch.as_tensor(self.fit(X, sample_weight=sample_weight).codes_)), X)
+        return give_back(self.fit(X, sample_weight=sample_weight)._training_codes(), X)
 
     def transform(self, X: Any) -> Any:
         """Place items in the map, each by itself.

@@ -12,7 +12,9 @@ from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_number, choice, naming
+from rkhs._core.copies import are_measured
 from rkhs._core.errors import InputError
+from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.threads import within_limit
 from rkhs.engines import Rows
 from rkhs.estimators.bounded_preimages import PreimageMixin
@@ -24,12 +26,13 @@ from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.ranked_candidates import Ranking, rank_by_codes, rank_codes, ranks_by_codes
 from rkhs.estimators.run import Run, items_bytes
 from rkhs.estimators.storage import announce_blocked, announce_features, open_space
-from rkhs.estimators.training import Training
+from rkhs.estimators.training import Training, equal_rows
 from rkhs.kernels import Kernel, Linear, Matern, as_kernel
 from rkhs.losses import Loss, Squared, as_loss
 from rkhs.models import CodeRegression, ComponentsModel, RobustFacts
 from rkhs.outputs import Euclidean
 from rkhs.selection import ridge_path
+from rkhs.selection.loss_scale import merged_copies
 from rkhs.spaces import Components, Space, WholeSpace, open_source
 from rkhs.spaces.features import Storage
 
@@ -54,7 +57,10 @@ _REGS = tuple(10.0 ** (k / 2) for k in range(-16, 1))  # candidates of reg="auto
 def _takes_more_rows(model: KernelPCA) -> bool:
     """Whether ``partial_fit`` is available; the AttributeError names what is missing."""
     if not isinstance(model.storage, Storage):
-        raise AttributeError("partial_fit needs storage=Nystroem(m) or storage=RandomFeatures(m)")
+        raise AttributeError(
+            f"partial_fit of KernelPCA needs storage=Nystroem(m) or RandomFeatures(m) of rkhs.features, whose moments "
+            f"take more rows; got storage={model.storage!r}"
+        )
     if model.__sklearn_tags__().input_tags.pairwise:
         raise AttributeError("partial_fit needs inputs of fixed width; a Gram matrix grows with its rows. Use fit")
     return True
@@ -75,12 +81,11 @@ class KernelPCA(FittedComponents, PreimageMixin):
     kernel : str, Kernel or callable, default="gaussian"
         Kernel of the inputs. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and every other method kernel
         values with the training items (m, n).
-    columns : {"raw", "scaled", "integral", "filled", "ranked"} or int, default="raw"
+    columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform``
         gives the units of the data back.
         ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`; ``"ranked"`` too, with
         ``numbers="ranks"``.
-        A whole number t reads each t columns in turn as ``"scaled"`` reads one.
     center : bool, default=True
         Centre the features. Without it, the components are eigenvectors of the second moment.
     loss : str or Loss, default="squared"
@@ -96,7 +101,8 @@ class KernelPCA(FittedComponents, PreimageMixin):
         Kernel of the ridge regression, on codes. ``"auto"``: ``Matern(1.5, "median") + 0.1 Linear("mean_norm")``.
     reg : float or "auto", default=1e-4
         Regulariser of the ridge regression, relative to the variance of the inputs. ``"auto"`` takes the value of least
-        leave-one-out error among 1e-8, 10^-7.5, ..., 1. It costs one eigendecomposition and needs dense storage.
+        leave-one-out error among 1e-8, 10^-7.5, ..., 1; copies of a row are left out together. It costs one
+        eigendecomposition and needs dense storage.
     storage : {"dense", "blocked"}, Nystroem or RandomFeatures, default="dense"
         How the Gram matrix is kept. ``"dense"`` keeps it whole; ``"blocked"`` recomputes it tile by tile, exactly
         and in O(n) memory. Landmarks and random features (:mod:`rkhs.features`) make the cost linear in n and read
@@ -204,8 +210,8 @@ class KernelPCA(FittedComponents, PreimageMixin):
             With landmarks or random features also a memory map, or rows opened by :func:`rkhs.engines.as_rows`.
         y : ignored
         sample_weight : array of shape (n,), optional
-            Not negative. Rows of weight zero are dropped. With landmarks or random features they have no influence and
-            still get codes.
+            Not negative. Rows of weight zero are dropped before anything is estimated, so that ``codes_`` has no rows
+            of them; those of a file, or of a memory map, have no influence and still get codes.
 
         Returns
         -------
@@ -272,8 +278,11 @@ class KernelPCA(FittedComponents, PreimageMixin):
             kernel = space.resolve_on_codes(self._decoder_kernel(), found)
         targets, reg, ends = space.targets(), self.reg, None
         if isinstance(reg, str):
+            assert isinstance(space, WholeSpace)
+            groups = equal_rows(space.items) if are_measured(space.items) else None  # copies are left out together
+            first, _, weights = merged_copies(groups, space.mean_weights)
             assert targets.coordinates is not None
-            path = ridge_path(kernel._gram(found.scores), targets.coordinates, _REGS, space.weights)
+            path = ridge_path(kernel._gram(found.scores[first]), targets.coordinates[first], _REGS, weights)
             reg, ends = path.best(), open_ends(path.leave_one_out, 1.0, ends=("weakest", "strongest"))
         anchors, coefficients = space.regress(kernel, found, targets, float(reg))
         kept = codes if anchors is found.scores else anchors.cpu().numpy()
@@ -284,9 +293,9 @@ class KernelPCA(FittedComponents, PreimageMixin):
     def partial_fit(self, X: Any, y: Any = None) -> KernelPCA:
         """Add rows to the moments of the features; the components are those of all rows so far.
 
-        Needs ``storage=Nystroem(m)`` or ``RandomFeatures(m)``. The first rows determine bandwidths and landmarks. If
-        these are given, the result is exactly that of one fit. Only moments are kept: ``codes_`` are those of the last
-        rows, and there is no ridge pre-image.
+        Needs ``storage=Nystroem(m)`` or ``RandomFeatures(m)``. The first rows, at least ``m`` for landmarks, determine
+        bandwidths and landmarks. If these are given, the result is exactly that of one fit. Only moments are kept:
+        ``codes_`` are those of the last rows, and there is no ridge pre-image.
 
         Parameters
         ----------
@@ -296,13 +305,19 @@ class KernelPCA(FittedComponents, PreimageMixin):
         Returns
         -------
         self
+
+        Raises
+        ------
+        InputError
+            After ``fit``, which keeps no moments; for fewer first rows than landmarks.
         """
         self._check_parameters()
         assert isinstance(self.storage, Storage)
         run, before = self._run, getattr(self, "moments_", None)
         if before is None:
-            self.__dict__ = self._twin().__dict__
+            self._refuse_parts_of_a_fit()
             training = self._training(X, kernel := self._kernel_for(X), at_least=1)
+            self._check_first_part(len(training))
             self._announce(run, kernel, training, parts=True)
             self.announced_bytes_: int = run.announced_bytes
             source = open_source(run.options, self.storage, kernel, training.items, None)
@@ -315,6 +330,15 @@ class KernelPCA(FittedComponents, PreimageMixin):
         self.model_ = ComponentsModel.of(kernel, features, found, self._to_output(found.scores), n, moments=sums)
         self.n_iter_ = 1
         return self
+
+    def _check_first_part(self, n: int) -> None:
+        """Refuse fewer first rows than landmarks: more would never come."""
+        assert isinstance(self.storage, Storage)
+        if self.storage.keeps_items and n < self.storage.m:
+            raise InputError(
+                f"the first rows of partial_fit must be at least as many as the landmarks that are chosen among them, "
+                f"{self.storage.m}; got {n}. Give more rows first, or take fewer landmarks: Nystroem({n})"
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -430,9 +454,16 @@ class KernelPCA(FittedComponents, PreimageMixin):
             diagonal = self._gram_diagonal(diag, K)
         else:
             items = self._training_items() if candidates is None else self._read_new(candidates)
+            self._announce_candidates(len(items))
             K = self._cross_gram(items)
             diagonal = self.kernel_._diag(items).to(K)
         return rank_codes(Z, lambda part: self.model_.distances(part, K, diagonal), len(K), n_best)
+
+    def _announce_candidates(self, count: int) -> None:
+        """Refuse more candidates than have room for their kernel values with the training items."""
+        n = self.map_.width
+        what, parts = f"KernelPCA.decode with {count} candidates", f"3 matrices of {count} x {n}"
+        check_memory(Estimate(what, 24 * count * n, parts), "Give fewer candidates, or rank by their codes: by='codes'")
 
     def _rebuilt(self, raw: Tensor) -> Tensor:
         return self._vectors(self.model_.encoder.of(raw))

@@ -54,11 +54,10 @@ class OperatorKernelRegressor(DualRegressor):
         Regulariser. ``"auto"`` compares seventeen by the error of every row, with its copies, left out in closed form:
         with the squared loss, one kernel, dense storage and targets without gaps; else it is 1e-3. scikit-learn's
         ``KernelRidge`` has ``alpha = n reg``, its ``SVR`` ``C = 1 / (n reg)``.
-    columns : {"raw", "scaled", "integral", "filled", "ranked"} or int, default="raw"
+    columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean.
         ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`; ``"ranked"`` too, with
         ``numbers="ranks"``.
-        A whole number t reads each t columns in turn as ``"scaled"`` reads one.
     center : bool, default=True
         Subtract the mean of the outputs and add it back; the machine of the paper does not. ``Linear()``, alone or in a
         sum, is then ``Linear(offset="mean")``, so that its intercept is not penalised, as in scikit-learn's ``Ridge``.
@@ -151,7 +150,7 @@ class OperatorKernelRegressor(DualRegressor):
     columns: Columns = "raw"
     storage: StorageLike = "dense"
 
-    _matrices = 8.0
+    _matrices = 5.0
     _reads_gaps = True
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
@@ -163,7 +162,8 @@ class OperatorKernelRegressor(DualRegressor):
         y : array of shape (n,) or (n, q)
             With several outputs, NaN marks a target that is not known (see Notes).
         sample_weight : array of shape (n,), optional
-            Not negative; the loss is the weighted mean.
+            Not negative; the loss is the weighted mean. Rows of weight zero are dropped before anything is estimated:
+            ``dual_coef_`` has no rows of them, and attributes of samples count all rows that were given.
         groups : array of shape (n,), optional
             Labels. ``reg="auto"`` then leaves out all rows of a label at once, in closed form, so that rows that belong
             together, such as the measurements of one person, are not predicted from each other. It needs what "auto"
@@ -178,11 +178,12 @@ class OperatorKernelRegressor(DualRegressor):
         kernel, options = read_operator_kernel(self.kernel, self.operator, X, center=self.center), self._read_options()
         features = self.storage if isinstance(self.storage, Storage) else None
         with self._running() as run:
-            training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=features is not None)
+            training, one_output = self._with_targets(X, y, kernel, sample_weight)
             if features is None:
                 columns = training.items.shape[1] if kernel.domain == "vectors" else 0
                 outputs = training.targets.shape[1] / len(training)
-                matrices = self._matrices + 18.0 * min(1.0, outputs) + 2.0 * outputs
+                solved = self._matrices if isinstance(options.loss, Squared) and not self._chooses else 9.5
+                matrices = solved + 18.0 * min(1.0, outputs) + 2.0 * outputs
                 run.announce_dense(len(training), matrices, columns, items_bytes(kernel, training.items))
             gapped = check_gaps(training, kernel, options.loss, dense=features is None)
             group_ids = self._read_groups(groups, training, kernel, closed=features is None and not gapped)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -14,10 +14,10 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_folds, check_list, check_number, check_numbers
-from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning
+from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning, unwarned
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
-from rkhs.estimators.regression.base import VectorRegressor
+from rkhs.estimators.regression.base import VectorRegressor, numbered_groups
 from rkhs.estimators.regression.gapped_targets import check_gaps
 from rkhs.estimators.regression.grid import MachineGrid
 from rkhs.estimators.regression.options import MachineOptions, read_operator_kernel
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sklearn.model_selection import BaseCrossValidator
 
     from rkhs.estimators.options.arguments import Columns, OperatorKernelLike, Seed
-    from rkhs.estimators.training import Training
+    from rkhs.estimators.training import RowWeights, Training
     from rkhs.kernels import OperatorKernel
 
 
@@ -75,7 +75,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         ``"auto"``: every row, with its copies, is left out in turn, in closed form, with the squared loss, one kernel,
         targets without gaps, and an operator that is None or a matrix; else 5. ``"items"`` leaves out all rows of
         an item, such as the measurements of a molecule, where copies have equal targets. A number means that many folds
-        of shuffled rows, others as in scikit-learn.
+        of shuffled rows, others as in scikit-learn; ``GroupKFold(5)`` gets ``fit(X, y, groups=groups)``.
     random_state : int, RandomState or None, default=0
         Seed of the shuffling.
     criterion : {"auto", "squared", "norm"}, default="auto"
@@ -167,10 +167,11 @@ class OperatorKernelRegressorCV(VectorRegressor):
         X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
         y : array of shape (n,) or (n, q)
         sample_weight : array of shape (n,), optional
-            Weighs both the loss and the held-out errors.
+            Weighs both the loss and the held-out errors. Rows of weight zero are dropped before anything is estimated;
+            pairs of ``cv`` count them.
         groups : array of shape (n,), optional
-            Labels. All rows of a label are left out at once, as in :class:`OperatorKernelRegressor`. It needs what
-            ``cv="auto"`` needs to leave rows out in closed form.
+            Labels. A splitter such as ``cv=GroupKFold(5)`` gets them. With ``cv="auto"`` all rows of a label are left
+            out at once, as in :class:`OperatorKernelRegressor`; it needs what leaving rows out in closed form needs.
 
         Returns
         -------
@@ -178,10 +179,14 @@ class OperatorKernelRegressorCV(VectorRegressor):
         """
         grids, training, closed = self._open(X, y, sample_weight)
         weights, (gammas, given) = grids[0].weights, self._kernels()
-        together = self._read_groups(groups, training, grids[0].kernel, closed=closed)
-        if closed and together is None and self._by_items:
+        of_splits = self._groups_of_splits(groups, training)
+        together = None
+        if of_splits is None:
+            together = self._read_groups(groups, training, grids[0].kernel, closed=closed)
+        if closed and together is None:
             together = self._repeated_items(grids, training.targets)
-        mean = self._compare(grids, training, None if closed else y, together)
+        y_kept = None if closed else training.given.of(y, "y")
+        mean = self._compare(grids, training, y_kept, together, of_splits)
         g, r, j = map(int, np.unravel_index(int(np.argmin(mean)), mean.shape))
         self.reg_, self.gamma_, self._chosen_kernel = float(self.regs_[g, r]), gammas[g], given[g]
         self.best_score_ = -float(mean[g, r, j])
@@ -219,8 +224,18 @@ class OperatorKernelRegressorCV(VectorRegressor):
         """Whether all rows of an item are left out together."""
         return isinstance(self.cv, str) and self.cv == "items"
 
+    def _groups_of_splits(self, groups: ArrayLike | None, training: Training) -> np.ndarray | None:
+        """Labels for a splitter; prediction sets leave out all rows of a label too."""
+        splits = hasattr(self.cv, "split") and not isinstance(self.cv, str)  # a text has a split of its own
+        if groups is None or not splits:
+            return None
+        labels, self.groups_ = numbered_groups(groups, training.given)
+        return labels
+
     def _repeated_items(self, grids: list[MachineGrid], targets: Tensor) -> np.ndarray | None:
         """Number the item (n,) of each row where some of at least three have rows of several targets."""
+        if not self._by_items:
+            return None
         grams = [K for grid in grids for K in grid.grams]
         numbers = copies(grams)
         if not 2 < len(np.unique(numbers)) < len(np.unique(copies(grams, targets))):
@@ -237,7 +252,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         grids, training, closed = twin._open(X, y, None)
         if not closed or len(training) > FEW_ROWS:
             return None
-        alike = copies([K for grid in grids for K in grid.grams], training.targets)
+        alike = self._alike(grids, training)
         rows, place, w = merged_copies(alike, grids[0].weights)
         together = np.arange(len(training)) if self.groups_ is None else self.groups_
         number = merged_copies(together[rows.cpu().numpy()], w)[1]
@@ -276,9 +291,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
 
     def _take(self, final: OperatorKernelRegressor, *data: Any) -> None:
         """Fit the chosen machine, and copy its fitted attributes."""
-        with warnings.catch_warnings():  # already given, for the same matrix
-            for kind in (ColumnWarning, NotPositiveSemidefiniteWarning):
-                warnings.simplefilter("ignore", kind)
+        with unwarned(ColumnWarning, NotPositiveSemidefiniteWarning):  # already given, for the same matrix
             final.fit(*data)
         params, announced = final.get_params(deep=False), getattr(self, "announced_bytes_", 0)
         self.__dict__.update({name: value for name, value in vars(final).items() if name not in params})
@@ -288,45 +301,55 @@ class OperatorKernelRegressorCV(VectorRegressor):
         """Whether every row is left out in turn: errors in closed form, so that there are no folds to draw."""
         asked = isinstance(self.cv, str) and self.cv in ("auto", "items")
         closed = isinstance(loss, Squared) and not gaps and len(kernel.pairs) == 1
-        return asked and closed and not isinstance(kernel.pairs[0].operator, str) and int((weights > 0.0).sum()) > 1
+        return asked and closed and not isinstance(kernel.pairs[0].operator, str) and len(weights) > 1
 
-    def _compare(self, grids: list[MachineGrid], training: Training, y: Any, together: Any) -> np.ndarray:
+    def _compare(
+        self, grids: list[MachineGrid], training: Training, y: Any, together: Any, groups_of_splits: Any
+    ) -> np.ndarray:
         """Mean held-out errors (gammas, regs, losses): on folds of the targets, or of rows left out in turn (None)."""
         weights = grids[0].weights
         alike = None
         if together is None:
-            targets = None if self._by_items and y is not None else training.targets
-            alike = copies([K for grid in grids for K in grid.grams], targets)
-            if isinstance(self.cv, (str, int)) and not self._by_items:
+            alike = self._alike(grids, training, items=self._by_items and y is not None)
+            if isinstance(self.cv, (str, int)) and not self._by_items and not training.has_few_items:
                 warn_of_repeats(grids[0].grams[0], training.targets, alike)
         if y is None:
             first, _, w = merged_copies(alike, weights)
-            rows, w = first[w > 0.0], w[w > 0.0]
-            _, number, mass = merged_copies(None if together is None else together[rows.cpu().numpy()], w)
+            _, number, mass = merged_copies(None if together is None else together[first.cpu().numpy()], w)
             groups = None if together is None else number
-            errors = [self._finite(grid.left_out_errors(rows, w, groups)) for grid in grids]
+            errors = [self._finite(grid.left_out_errors(first, w, groups)) for grid in grids]
             shares = mass.cpu().numpy()
         else:
-            folds = self._folds(y, weights, alike)
+            assert alike is not None  # groups are left out in closed form, or given to a splitter
+            folds = self._folds(y, alike, training.given, groups_of_splits)
             errors, shares = [self._finite(grid.errors(folds)) for grid in grids], np.ones(len(folds))
         self.cv_errors_ = np.stack(errors)
         return self.cv_errors_ @ (shares / shares.sum())
+
+    def _alike(self, grids: list[MachineGrid], training: Training, *, items: bool = False) -> np.ndarray:
+        """Group of each row of the fit, shape (n,), with its copies, or with all rows of its item."""
+        if training.of_few_values and not items:
+            return np.arange(len(training))
+        return copies([K for grid in grids for K in grid.grams], None if items else training.targets)
 
     def _copies(self, X: Any) -> np.ndarray:
         """Group of each item of the fit: items that the kernel cannot distinguish share one."""
         return copies(self.model_.kernel.grams(self.estimator_._read_new(X)))
 
-    def _folds(self, y: Any, weights: Tensor, alike: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
-        different = len(weights) if alike is None else len(np.unique(alike))
-        asked = min(FOLDS, different) if isinstance(self.cv, str) and self.cv in ("auto", "items") else self.cv
-        folds = check_folds(asked, len(weights), None if y is None else as_numpy(y, "y"), self.random_state, alike)
-        for number, (train, _) in enumerate(folds):
-            if not bool((weights[torch.as_tensor(np.array(train))] > 0.0).any()):
-                raise InputError(
-                    f"sample_weight is zero for all training rows of fold {number} of cv; drop rows of weight zero, or "
-                    "give folds with some other training rows"
-                )
-        return folds
+    def _folds(
+        self, y: Any, alike: np.ndarray, given: RowWeights | None = None, groups: Any = None
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Folds of ``cv``; rows with equal entries of ``alike`` (n,) are on one side of those that are drawn."""
+        asked = self.cv
+        if isinstance(asked, str):
+            asked = min(FOLDS, len(np.unique(alike)))
+        elif hasattr(asked, "test_fold") and hasattr(asked, "split"):  # scikit-learn's PredefinedSplit: given pairs
+            asked = list(asked.split())
+        pairs = not isinstance(asked, Integral) and not hasattr(asked, "split")
+        if pairs and given is not None and given.kept is not None:
+            asked = _on_kept_rows(check_folds(asked, given.n_given), given)
+        targets = None if y is None else as_numpy(y, "y")
+        return check_folds(asked, len(alike), targets, self.random_state, alike, groups)
 
     def _chosen(self, loss: Loss) -> OperatorKernelRegressor:
         names = ("columns", "center", "solver", "tol", "max_iter", "device", "dtype", "verbose")
@@ -408,3 +431,19 @@ class OperatorKernelRegressorCV(VectorRegressor):
         if self.center:
             found -= sum(float(weights @ K @ weights) for K in grams)
         return found if 0.0 < found < np.inf else 1.0
+
+
+def _on_kept_rows(folds: list[tuple[np.ndarray, np.ndarray]], given: RowWeights) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Folds of the rows that were given as folds of those of positive weight, which are counted anew."""
+    place = np.full(given.n_given, -1)
+    place[given.kept] = np.arange(len(place[given.kept]))
+    found = []
+    for number, pair in enumerate(folds):
+        train, test = (place[rows][place[rows] >= 0] for rows in pair)
+        if not (len(train) and len(test)):
+            raise InputError(
+                f"sample_weight is zero for all training rows, or all held-out rows, of fold {number} of cv; give "
+                "folds with some other rows there"
+            )
+        found.append((train, test))
+    return found

@@ -51,6 +51,7 @@ from rkhs.spaces.features import FilledTable
 
 if TYPE_CHECKING:
     from rkhs.engines import Rows
+    from rkhs.estimators.training import RowWeights
     from rkhs.kernels import Kernel, OperatorKernel
     from rkhs.spaces.features import Storage
 
@@ -87,18 +88,11 @@ class ColumnScaling(Stored):
     scale: np.ndarray  # (d,)
 
     @classmethod
-    def of(cls, X: np.ndarray, width: int = 1) -> ColumnScaling:
-        """Means and standard deviations of the columns of ``X`` (n, d), or of each ``width`` of them in turn."""
-        if width > 1:
-            if X.shape[1] % width:
-                raise InputError(
-                    f"columns={width} reads rows of a multiple of {width} columns; got {X.shape[1]} of them"
-                )
-            one = cls.of(X.reshape(len(X), -1, width).swapaxes(1, 2).reshape(len(X) * width, -1))
-            return cls(one.mean.repeat(width), one.scale.repeat(width))
+    def of(cls, X: np.ndarray, weights: np.ndarray | None = None) -> ColumnScaling:
+        """Means and standard deviations of the columns of ``X`` (n, d), by weights (n,) that sum to one."""
         wide = X.astype(np.float64, copy=False)
-        mean = wide.mean(0)
-        scale = (wide - mean).std(0)
+        mean = wide.mean(0) if weights is None else weights @ wide
+        scale = (wide - mean).std(0) if weights is None else np.sqrt(weights @ (wide - mean) ** 2)
         # The deviation of a constant column is the rounding error of its mean.
         rounding = 10.0 * np.finfo(np.float64).eps * np.abs(wide).max(0)
         return cls(mean, np.where(scale > rounding, scale, 1.0))
@@ -163,22 +157,26 @@ class Reader(Stored):
         X: Any,
         kernel: Kernel | OperatorKernel,
         *,
+        weights: RowWeights | None = None,
         at_least: int = 2,
         storage: Storage | str | None = None,
     ) -> tuple[Reader, Any]:
-        """Check training data and convert them to the form that the kernel reads, as a private copy."""
-        streamed = kernel.domain == "vectors" and not isinstance(storage or "", str) and is_stream(X)
+        """Check training data and convert them to the form that the kernel reads, as a private copy.
+
+        ``weights`` are those of the rows of ``X``; None: equal, or rows of a file.
+        """
+        streamed = streams(X, kernel, storage)
         sparse = kernel.row_width is not None
         if estimator._columns != "raw":
             _refuse_columns(estimator._columns, "stream" if streamed else "sparse" if sparse else kernel.domain)
         if streamed:
             return cls._of_stream(estimator, as_rows(X), np.dtype(getattr(X, "dtype", np.float64)))
         if not sparse and kernel.domain != "objects":
-            return cls._of_matrix(estimator, X, kernel, at_least, storage)
+            return cls._of_matrix(estimator, X, kernel, weights, at_least, storage)
         dtype, capitals = np.dtype(np.float64), None
         if sparse:
             rows = _checked(estimator, read_sparse(estimator, X, reset=True, at_least=at_least), fitting=True)
-            _warn_of_columns(estimator, rows, kernel)
+            _warn_of_columns(estimator, rows, kernel, weights)
             dtype, items = rows.dtype, kernel.read(rows)
         else:
             read = check_items(X, at_least=at_least)
@@ -200,14 +198,16 @@ class Reader(Stored):
         estimator: BaseEstimator,
         X: Any,
         kernel: Kernel | OperatorKernel,
+        weights: RowWeights | None,
         at_least: int,
         storage: Storage | str | None,
     ) -> tuple[Reader, Tensor]:
         columns, gram = estimator._columns, kernel.domain == "gram"
+        shares = None if weights is None else weights.shares
         grid = times_of(X)
         scaling = _integral(grid, kernel) if columns == "integral" else None
-        X, fingerprint, view_weights = training_matrix(X, kernel)
-        filling = _table(estimator, columns).fit(X) if columns in TABLES else None
+        X, fingerprint, view_weights = training_matrix(X, kernel, shares)
+        filling = _table(estimator, columns, X, weights) if columns in TABLES else None
         X = X if filling is None else filling.transform(X)
         shape: Any = getattr(X, "shape", ())
         known = len(shape) == 2 and isinstance(shape[0], int)
@@ -223,9 +223,10 @@ class Reader(Stored):
         if not known:
             estimator._announce_dense(array.shape, storage)
         if columns == "raw":
-            _warn_of_columns(estimator, array, kernel)
-        width = int(columns) if columns.isdecimal() else int(columns == "scaled")
-        reader = cls(scaling=ColumnScaling.of(array, width) if width else scaling, **facts)
+            _warn_of_columns(estimator, array, kernel, weights)
+        if columns == "scaled":
+            scaling = ColumnScaling.of(array, shares)
+        reader = cls(scaling=scaling, **facts)
         return reader, unshared(to_tensor(reader.scaled(array), **estimator._options), X)
 
     def read(self, estimator: BaseEstimator, X: Any, name: str = "X") -> Any:
@@ -254,9 +255,10 @@ class Reader(Stored):
 
     def _kernel_values(self, rows: np.ndarray, name: str) -> np.ndarray:
         """Kernel values of new items; where no item has most of them with those of the fit, as distances, an error."""
+        rows = rows if self.kept is None else np.ascontiguousarray(rows[:, self.kept])
         K = rows if self.distance_scale is None else np.exp(rows / -self.distance_scale)
         bound = np.zeros((1, 1)) if self.bound is None else self.bound
-        parts = np.square(K[:, spread_places(self.n_items, len(bound))] @ bound).sum(axis=1)
+        parts = np.square(K[:, spread_places(self._n_kept, len(bound))] @ bound).sum(axis=1)
         if 2 * (parts > 1.0).sum() > len(K):
             needed, advice = _OF_KERNEL if self.distance_scale is None else _OF_DISTANCES
             raise InputError(
@@ -265,7 +267,12 @@ class Reader(Stored):
             )
         if self.distance_scale is not None and self.bound is not None:
             _warn_of_no_distances(name, rows, K.max(axis=1), parts, self.bound @ self.bound.T)
-        return K if self.kept is None else np.ascontiguousarray(K[:, self.kept])
+        return K
+
+    @property
+    def _n_kept(self) -> int:
+        """Number of items of positive weight."""
+        return self.n_items if self.kept is None else len(self.kept)
 
     def open(self, estimator: BaseEstimator, X: Any, step: int) -> tuple[int, Callable[[slice], Any]]:
         """The number of new items, and a function that reads a slice; arrays in memory are checked whole beforehand."""
@@ -325,7 +332,7 @@ class Reader(Stored):
         if kernel.domain == "gram":
             check_places("kept rows", self.kept, getattr(estimator, "n_features_in_", 0))
             check_whole("number of training items", self.n_items, 1)
-            check_shape("bound on kernel values", self.bound, *2 * [min(self.n_items, MOST_IN_BOUND)])
+            check_shape("bound on kernel values", self.bound, *2 * [min(self._n_kept, MOST_IN_BOUND)])
             expected = features.width if features.whole and self.kept is None else None
         if expected is not None and getattr(estimator, "n_features_in_", expected) != expected:
             raise InputError(f"n_features_in_ of a model file must be {expected}; got {estimator.n_features_in_}")
@@ -340,6 +347,11 @@ def _are_capitals(kernel: Kernel | OperatorKernel, items: Any) -> bool | None:
 def _as_capitals(items: Any, capitals: bool | None) -> Any:
     """Texts in capital letters where those of the fit were, as masked letters of files are read."""
     return [one.upper() if isinstance(one, str) else one for one in items] if capitals else items
+
+
+def streams(X: Any, kernel: Kernel | OperatorKernel, storage: Storage | str | None) -> bool:
+    """Whether a fit reads the rows of ``X`` block by block, from a file or memory map."""
+    return kernel.domain == "vectors" and not isinstance(storage or "", str) and is_stream(X)
 
 
 def times_of(X: Any) -> np.ndarray | None:
@@ -365,9 +377,10 @@ def _name_features(estimator: BaseEstimator, X: Any, items: Any) -> None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
-def _table(estimator: BaseEstimator, columns: str) -> FilledTable:
-    """Make the table of an estimator that reads texts and gaps."""
-    return FilledTable(**estimator._table_options, numbers=TABLES[columns])
+def _table(estimator: BaseEstimator, columns: str, X: Any, weights: RowWeights | None) -> FilledTable:
+    """The fitted table of an estimator that reads texts and gaps."""
+    table = FilledTable(**estimator._table_options, numbers=TABLES[columns])
+    return table.fit(X, sample_weight=None if weights is None else weights.each)
 
 
 def _refuse_columns(asked: str, domain: str) -> None:
@@ -395,12 +408,15 @@ def _integral(times: np.ndarray | None, kernel: Kernel | OperatorKernel) -> Colu
     return ColumnScaling.of_weights(quadrature_weights(times, len(times)))
 
 
-def _warn_of_columns(estimator: BaseEstimator, rows: Any, kernel: Kernel | OperatorKernel) -> None:
+def _warn_of_columns(
+    estimator: BaseEstimator, rows: Any, kernel: Kernel | OperatorKernel, weights: RowWeights | None
+) -> None:
     """Warn if one unscaled column holds nearly all the variance and the kernel is rotation invariant."""
     if all(one.rotation_invariant for one in scalar_kernels(kernel)):
         dense = hasattr(estimator, "columns") and isinstance(rows, np.ndarray)
         way = "pass columns='scaled' to standardise them all" if dense else "standardise the columns"
-        warn_of_one_column(rows, getattr(estimator, "feature_names_in_", None), f"{way}, or leave that one out")
+        names, shares = getattr(estimator, "feature_names_in_", None), None if weights is None else weights.shares
+        warn_of_one_column(rows, names, f"{way}, or leave that one out", shares)
 
 
 def _warn_of_no_distances(

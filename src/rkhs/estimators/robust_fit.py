@@ -11,7 +11,6 @@ items that are predicted best from others, and errors are those of predictions.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
@@ -23,10 +22,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, get_tags
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, to_tensor
+from rkhs._core.arrays import as_numpy, pick_rows, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_folds, check_number
 from rkhs._core.eigen import positive_part
-from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, warn
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, keeping_warnings, unwarned, warn
 from rkhs._core.threads import within_limit
 from rkhs.estimators.given_matrices import has_views
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor
@@ -246,9 +245,9 @@ class _AutoencoderRounds:
 
     def fit(self, kept: np.ndarray) -> tuple[KernelAutoencoder, list[Warning]]:
         """Fit to the kept items; return the model and its warnings, which only the last fit passes on."""
-        with warnings.catch_warnings(record=True, action="always") as caught:
+        with keeping_warnings() as kept_warnings:
             fitted = _fresh(self.model).fit(self.X, sample_weight=kept.astype(np.float64))
-        return fitted, [one.message for one in caught if not issubclass(one.category, ConvergenceWarning)]  # type: ignore[misc]
+        return fitted, [one for one in kept_warnings if not isinstance(one, ConvergenceWarning)]
 
     def errors(self, fitted: KernelAutoencoder, kept: np.ndarray) -> np.ndarray:
         """Squared errors of all items by models that have not seen them, in the units of the data."""
@@ -263,8 +262,9 @@ class _AutoencoderRounds:
         if not kept.all():
             rows = np.flatnonzero(~kept)
             views = fitted.kernel_.domain == "gram" and has_views(self.X)
-            others = [_positions(one, rows) for one in self.X] if views else _positions(self.X, rows)
-            errors[rows] = _errors_of(fitted, others, None if K is None else K.diagonal()[rows])
+            others = [pick_rows(one, rows) for one in self.X] if views else pick_rows(self.X, rows)
+            with unwarned():  # that outliers are far away
+                errors[rows] = _errors_of(fitted, others, None if K is None else K.diagonal()[rows])
         return errors
 
 
@@ -295,13 +295,8 @@ def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray
 
 def _gram_of(model: KernelAutoencoder, K: np.ndarray) -> Tensor:
     """The Gram matrix of the items in a fit, as the fit had it."""
-    with warnings.catch_warnings(action="ignore", category=NotPositiveSemidefiniteWarning):  # the fit has warned
+    with unwarned(NotPositiveSemidefiniteWarning):  # the fit has warned
         return positive_part(to_tensor(K, **model._options), name="the Gram matrix of the training items")
-
-
-def _positions(X: Any, rows: np.ndarray) -> Any:
-    """Some items of any container by position, whatever their labels."""
-    return _safe_indexing(as_numpy(X), rows)
 
 
 def _errors_of(model: KernelAutoencoder, X: Any, diag: ArrayLike | None) -> np.ndarray:
@@ -339,9 +334,9 @@ class RegressorRounds:
 
     def fit(self, kept: np.ndarray) -> tuple[Any, list[Warning]]:
         """Fit to the kept rows; return the model and its warnings."""
-        with warnings.catch_warnings(record=True, action="always") as caught:
+        with keeping_warnings() as kept_warnings:
             fitted = clone(self.model).fit(*self._rows(rows := np.flatnonzero(kept), rows))
-        return fitted, [one.message for one in caught]  # type: ignore[misc]
+        return fitted, kept_warnings
 
     def fit_items(self, kept: np.ndarray) -> tuple[Any, list[Warning]]:
         """Fit to the kept items themselves, after rounds on their kernel values."""
@@ -352,7 +347,7 @@ class RegressorRounds:
         """Squared errors of all rows by machines that have not seen them, shape (n,)."""
         errors, inside, outside = np.zeros(len(kept)), np.flatnonzero(kept), np.flatnonzero(~kept)
         chosen = fitted.estimator_ if isinstance(fitted, OperatorKernelRegressorCV) else self.model
-        with warnings.catch_warnings(action="ignore"):  # the last fit warns
+        with unwarned():  # the last fit warns
             for train, test in check_folds(FOLDS, len(inside), None, 0, self.item_of_row[inside]):
                 one = clone(chosen).fit(*self._rows(inside[train], inside[train]))
                 errors[inside[test]] = pair_errors(one, *self._rows(inside[test], inside[train]))

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
-from rkhs._core.arrays import resolve_device, resolve_dtype
+from rkhs._core.arrays import TILE_BYTES, resolve_device, resolve_dtype
 from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
 from rkhs._core.errors import InputError, quote
 from rkhs._core.memory import Estimate, check_memory, readable
@@ -135,10 +135,7 @@ def _check_operators(given: Any) -> None:
 
 
 def _check_columns(given: Any) -> None:
-    if str(given).isdecimal():
-        check_count(int(given), "columns", at_least=1)
-    else:
-        check_choice(given, "columns", ("raw", "scaled", "integral", "filled", "ranked"))
+    check_choice(given, "columns", ("raw", "scaled", "integral", "filled", "ranked"))
 
 
 def _check_verbose(given: Any) -> None:
@@ -179,7 +176,10 @@ def _dense_need(
     n, codes = shape[0], _code_columns(parameters.get("n_components"))
     size, copies = 8 if parameters["dtype"] == "float64" else 4, _COPIES.get(name, _MOST_COPIES)
     what = f"{name} on n={n} rows" + (" with storage='dense'" if "storage" in parameters else "")
-    parts, advice = f"{matrices:.2g} matrices of n x n{bound}", partial(dense_advice, name, parameters, *shape)
+    parts, advice = (
+        f"{matrices:.2g} matrices of n x n{bound}",
+        partial(dense_advice, name, parameters, *shape, matrices),
+    )
     if codes > n:
         parts, advice = f"{parts}, codes of {codes} columns", partial(str, "Use fewer components (n_components)")
     if shape[1] > n:
@@ -200,6 +200,13 @@ def check_dense(name: str, parameters: Parameters, shape: tuple[int, int], matri
     estimate, advice = _dense_need(name, parameters, shape, matrices, taken, " at least")
     check_memory(estimate, advice)
     return estimate.n_bytes
+
+
+def check_values(what: str, n: int, given: int, squares: float, tiles: float) -> None:
+    """Refuse what holds ``squares`` matrices (n, n) and, of new items, ``tiles`` tiles of kernel values (given, n)."""
+    n_bytes = 8.0 * squares * n * n + tiles * min(8.0 * given * n, TILE_BYTES)
+    parts = f"{squares:.2g} matrices of n x n, and tiles of kernel values"
+    check_memory(Estimate(f"{what} on n={n} rows", int(n_bytes), parts), "Fit fewer rows")
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -91,6 +90,8 @@ def loadings(model: KernelEstimator, X: Any, *, at_most: int = 100) -> Loadings:
     >>> bool(found.recovered[:2].min() > 0.9 > 0.2 > found.recovered[2])
     True
     """
+    import pandas as pd
+
     check_methods(model, "model", ("transform",))
     rows = real_array(as_numpy(X, "X"), "X").astype(np.float64)
     if rows.ndim != 2 or len(rows) < 3 or not np.isfinite(rows).all():
@@ -108,13 +109,12 @@ def loadings(model: KernelEstimator, X: Any, *, at_most: int = 100) -> Loadings:
     divided = np.where(varied > 0.0, varied, np.inf)
     recovered = np.where(varied > 0.0, 1.0 - (residuals**2).mean(0) / divided**2, 0.0)
     some = rows[np.unique(np.linspace(0, n - 1, min(n, check_count(at_most, "at_most"))).astype(int))]
-    slopes = np.empty((codes.shape[1], d))
+    slopes, names = np.empty((codes.shape[1], d)), getattr(model, "feature_names_in_", None)
     for j, width in enumerate(spread):
         perturbed = np.concatenate([some, some])
         perturbed[:, j] += np.repeat([_STEP * width, -_STEP * width], len(some))
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")  # X had them
-            up, down = np.split(np.asarray(model.transform(perturbed), dtype=np.float64), 2)
+        moved = perturbed if names is None else pd.DataFrame(perturbed, columns=names)
+        up, down = np.split(np.asarray(model.transform(moved), dtype=np.float64), 2)
         slopes[:, j] = (((up - down) / (2.0 * _STEP * scale)) ** 2).mean(0)
     return Loadings(recovered, slopes)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from sklearn.utils import resample
 from rkhs._core.arrays import as_numpy, read_values
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.copies import copies, warn_of_repeats
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, filtering_warnings, unwarned
 from rkhs._core.threads import within_limit
 from rkhs.estimators import KernelAutoencoder, KernelPCA
 from rkhs.estimators.options.arguments import Columns
@@ -258,12 +257,12 @@ def compare_codes(
             if progress:
                 show(f"split {number} of {n_splits}: {name}", start - begun, done / (n_splits * len(methods)))
             done += 1
-            with warnings.catch_warnings(action="ignore"):  # a warning of one fit of five splits is no news
+            with unwarned():  # a warning of one fit of five splits is no news
                 model.fit(inside)
                 codes, new = model.transform(inside[-len(labelled) :]), model.transform(outside)
             seconds[name].append(time.perf_counter() - start)
             for head, learner in _heads(classes, len(labelled), seed).items():
-                with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+                with filtering_warnings("ignore", ConvergenceWarning):
                     score = learner.fit(codes, targets[labelled]).score(new, targets[test])
                 scores[name, head].append(float(score))
     if progress:

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rkhs._core.arrays import as_numpy, read_rows, read_values, reading, tile_rows, tiles
-from rkhs._core.checks import check_numbers, real_array
+from rkhs._core.checks import check_labels, check_numbers, real_array
 from rkhs._core.config import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import WholeFits
@@ -235,7 +235,7 @@ def _labels(y: Any) -> np.ndarray:
     if labels.dtype.kind == "V":
         raise InputError(f"y must hold labels, one per row; got records of dtype {labels.dtype}")
     plain = np.asarray(labels.tolist()) if labels.dtype == object and labels.ndim == 1 else labels
-    return plain if plain.dtype.kind in "biuf" else labels
+    return plain if plain.dtype.kind in "biuf" else check_labels(labels, "Leave out such rows")
 
 
 def _read_both(model: BaseEstimator, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, check_items, to_tensor
 from rkhs._core.checks import Declared, refuse_undeclared
 from rkhs._core.config import Configurable
+from rkhs._core.devices import naming_devices
 from rkhs._core.errors import InputError, in_range
 from rkhs._core.lazy import ByName
 from rkhs._core.linalg import Outer
@@ -91,8 +92,11 @@ class Kernel(Configurable):
     row_width: int | None = None
     """Number of columns where the items are rows of a sparse matrix; None for all other items."""
 
+    @naming_devices
     def __call__(self, X: Any, Y: Any = None) -> Any:
-        """Gram matrix ``k(x_i, y_j)``, shape (n, m)."""
+        """Gram matrix ``k(x_i, y_j)``, shape (n, m); for two single rows of shape (d,), the number ``k(x, y)``."""
+        if self.domain == "vectors" and Y is not None and np.ndim(X) == np.ndim(Y) == 1:
+            return self._of_two(X, Y)
         as_tensor = isinstance(X, Tensor)
         A = self.read(X)
         B = None if Y is None else self.read(Y)
@@ -110,6 +114,18 @@ class Kernel(Configurable):
             raise not_finite(kernel, K)
         return K if as_tensor else K.cpu().numpy()
 
+    def _of_two(self, x: Any, y: Any) -> Any:
+        """Value of two rows, as scikit-learn asks for them; parameters of the data would be those of two rows."""
+        rows = [z[None] if isinstance(z, Tensor) else np.asarray(z)[None] for z in (x, y)]
+        if self.resolve(self.read(rows[0])) is not self:
+            raise InputError(
+                f"{self!r} takes parameters from the training data, and was called with two single rows, as by "
+                "scikit-learn's KernelRidge, KernelPCA, Nystroem and pairwise_kernels; give numbers for them, or use "
+                "GramTransformer(kernel) with kernel='precomputed'"
+            )
+        return self(*rows)[0, 0]
+
+    @naming_devices
     def diag(self, X: Any) -> Any:
         """Diagonal ``k(x_i, x_i)``, shape (n,); a tensor if ``X`` is one, else an array."""
         A = self.read(X)
@@ -177,6 +193,17 @@ class Kernel(Configurable):
     @abstractmethod
     def _diag(self, X: Any) -> Tensor:
         """Diagonal of the Gram matrix."""
+
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        """``k(X, Y)`` in operations that torch differentiates any number of times, maps over batches and compiles."""
+        raise InputError(
+            f"{type(self).__name__} has no formula that torch transforms; use a Gaussian or Matern kernel for second "
+            "derivatives, torch.func, torch.compile and torch.export"
+        )
+
+    def _plain_diag(self, X: Tensor) -> Tensor:
+        """The diagonal in operations of :meth:`_plain`."""
+        return self._diag(X)
 
     def _memory(self, X: Any) -> float:
         """Bytes that the features of these items take while their Gram matrix is computed, without that matrix."""
@@ -350,6 +377,12 @@ class Mapped(Derived):
     def _diag(self, X: Tensor) -> Tensor:
         return self.base._diag(self._mapped(X))
 
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        return self.base._plain(self._mapped(X), self._mapped(Y))
+
+    def _plain_diag(self, X: Tensor) -> Tensor:
+        return self.base._plain_diag(self._mapped(X))
+
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         return self._back(self.base._pullback(self._mapped(X), S, K), X)
 
@@ -412,6 +445,8 @@ def _read_tensor(X: Tensor, reader: str) -> Tensor:
             f"{reader} records no gradients; got a tensor with requires_grad=True. Pass X.detach(), and take gradients "
             "from pullback or cross_pullback"
         )
+    if X.is_meta:
+        raise InputError(f"{reader} reads numbers; got a tensor on the device 'meta', which has none")
     X = X.detach()
     return X if X.dtype in (torch.float32, torch.float64) else X.to(torch.float64)
 

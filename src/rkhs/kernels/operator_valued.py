@@ -225,8 +225,7 @@ class OperatorSum(OperatorKernel):
         for term in self.terms:
             if not isinstance(term, Separable):
                 raise InputError(f"OperatorSum.terms must be Separable kernels; got {term!r}")
-            assert term.pairs
-        return tuple(self.terms)
+        return tuple(pair for term in self.terms for pair in term.pairs)
 
     def resolve(self, X: Any, weights: Tensor | None = None, size: int | None = None) -> OperatorSum:
         resolved = tuple(term.resolve(X, weights, size) for term in self.pairs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_tensor, tensor_like
 from rkhs._core.eigen import positive_part
-from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, unwarned
 from rkhs._core.stored import Stored, check_shape
 from rkhs.kernels import Kernel
 from rkhs.spaces.features import WholeMap
@@ -82,5 +81,5 @@ def clipped_gram(kernel: Kernel, items: Any, like: Tensor) -> Tensor:
     K = kernel._gram(items).to(like)
     if kernel.known_psd:
         return K
-    with warnings.catch_warnings(action="ignore", category=NotPositiveSemidefiniteWarning):
+    with unwarned(NotPositiveSemidefiniteWarning):
         return positive_part(K, name="the Gram matrix of the kernel")

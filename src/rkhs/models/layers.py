@@ -144,7 +144,8 @@ class AutoencoderLayers(Stored):
     @property
     def narrowest(self) -> int:
         """Index of the hidden layer with the fewest dimensions, from 0; the first of them on ties."""
-        return int(np.argmin([layer.anchors.shape[1] for layer in self.layers]))
+        widths = [layer.anchors.shape[1] for layer in self.layers]
+        return widths.index(min(widths))
 
     @property
     def decoder_kernels(self) -> tuple[Kernel, ...]:

@@ -66,6 +66,7 @@ class MachineModel(Stored):
     one_output: bool = False  # whether targets were numbers, not rows
     gram_of_outputs: GramOf | None = None  # of outputs that are features, if the estimator stores them
     reg: float | None = None  # None with sample weights, gaps, landmarks or random features
+    equal_alone: bool | None = None  # whether equal rows with equal targets are left out one by one: they are no copies
 
     def raw(self, items: Items) -> list[Tensor]:
         """Raw features of items of shape (m, n), one per term."""
@@ -105,14 +106,26 @@ class MachineModel(Stored):
             )
         if gram is None:
             return self._calibration
-        return self.with_setting(gram.cpu().double(), gram.cpu().double(), self.reg)
+        return self.with_gram(gram.cpu().double(), self.targets(gram.cpu().double()))
 
-    def with_setting(self, K: Tensor, other: Tensor, reg: float) -> Calibration:
-        """Calibration for the same targets with another Gram matrix and ``reg``; ``K`` is that of this machine."""
+    def with_gram(self, K: Tensor, U: Tensor, reg: float | None = None) -> Calibration:
+        """Calibration with another Gram matrix (n, n) for the targets' coordinates (n, r); ``reg``: None, the same."""
+        mean, n, reg = getattr(self.output, "mean", None), self.map.width, self.reg if reg is None else reg
+        assert reg is not None
+        free = mean is not None and bool(np.any(mean))
+        groups = np.arange(n) if self.equal_alone else None
+        return Calibration.from_gram(K, U, n * reg, mean=free, unit=n, dtype=self.dtype, groups=groups)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Precision of the kernel values of the fit."""
+        return as_tensor(self.coefficients).dtype
+
+    def targets(self, K: Tensor) -> Tensor:
+        """Coordinates (n, r) of the targets of the fit, from its Gram matrix (n, n)."""
         assert self.reg is not None
-        C, n, mean = as_tensor(self.coefficients).double(), self.map.width, getattr(self.output, "mean", None)
-        U = K @ C + n * self.reg * C
-        return Calibration.from_gram(other, U, n * reg, mean=mean is not None and bool(np.any(mean)))
+        C = as_tensor(self.coefficients).double()
+        return K @ C + self.map.width * self.reg * C
 
     @cached_property
     def _calibration(self) -> Calibration:

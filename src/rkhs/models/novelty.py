@@ -45,7 +45,8 @@ class NoveltyModel(GramModel):
     def calibration(self) -> Calibration:
         """Leave-one-out calibration on the distinct items, without targets."""
         K = self._distinct[0]
-        return Calibration.from_gram(K, K.new_zeros(len(K), 1), self.ridge, mean=False)
+        unit = float(K.diagonal().mean())
+        return Calibration.from_gram(K, K.new_zeros(len(K), 1), self.ridge, mean=False, unit=unit)
 
     def new(self, items: Items, diagonal: Tensor | None = None) -> NewItems:
         """Posterior variances of items; ``diagonal`` (m,): ``k(x, x)`` for a precomputed kernel."""

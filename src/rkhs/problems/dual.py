@@ -354,9 +354,10 @@ class DualProblem:
         return self.basis.pairs()[::-1]
 
     def extremes(self) -> tuple[Tensor, Tensor]:
-        """Smallest and largest eigenvalue of ``K (x) A``."""
+        """Smallest and largest eigenvalue of ``K (x) A``; weights that differ stand for equal rows."""
         spectrum = torch.outer(self.basis.spectrum(), self._operator_eigenvalues())
-        return spectrum.min(), spectrum.max()
+        repeated = bool((self.root_weights != self.root_weights[0]).any())  # whose Gram matrix is singular
+        return torch.zeros_like(spectrum[0, 0]) if repeated else spectrum.min(), spectrum.max()
 
     def resolvent(self, shift: Tensor, floor: float = 0.0) -> Resolvent:
         """``(K (x) A + shift)^-1`` for one shift per problem, shape (B,)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +11,7 @@ import numpy as np
 import torch
 from sklearn.base import clone
 
-from rkhs._core.errors import RkhsError
+from rkhs._core.errors import RkhsError, unwarned
 from rkhs.data.columns import as_numbers, repeats_items
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
@@ -130,7 +129,7 @@ def _left_out(
         options, gram = {"kernel": "precomputed"}, torch.as_tensor(X)
     elif items.numbers is None and items.kind != "table":
         options = {"kernel": model.kernel_}
-    with warnings.catch_warnings(action="ignore", category=UserWarning):
+    with unwarned(UserWarning):
         by: Any = "items" if repeats_items(items.kind, items.numbers) else "auto"
         machine = OperatorKernelRegressorCV(**options, cv=by).fit(X, Y)
         residuals = machine.nested_residuals(X, Y)
@@ -199,7 +198,7 @@ def _permutation_importances(
     found = [_moved(machine, cells, j) for j in tried]
     shuffled = cells[np.random.default_rng(1).permutation(len(cells)), tried[int(np.argmax(found))]]
     with_noise = np.column_stack([cells, shuffled])
-    with warnings.catch_warnings(action="ignore", category=UserWarning):
+    with unwarned(UserWarning):
         chance = _moved(clone(machine).fit(with_noise, Y), with_noise, -1)
     return sorted(zip((names[j] for j in tried), found, strict=True), key=lambda pair: -pair[1]), chance
 

@@ -6,7 +6,6 @@ With ``W = K + reg diag(1/w)`` and ``Phi = W^-1 T`` the residual of a row under 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items
 from rkhs._core.checks import check_choice, check_numbers, naming
-from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, unwarned
 from rkhs._core.linalg import center_gram
 from rkhs._core.threads import within_limit
 from rkhs.kernels import Kernel, as_kernel
@@ -207,7 +206,7 @@ def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
             read = read.double() if isinstance(read, torch.Tensor) else read
         if len(read) != len(T):
             raise InputError(f"y must have one row per item, {len(read)}; got {len(T)}")
-        with warnings.catch_warnings(action="ignore", category=NotPositiveSemidefiniteWarning):  # the fit warns
+        with unwarned(NotPositiveSemidefiniteWarning):  # the fit warns
             K = training_gram(kernel.resolve(read), read, {"dtype": torch.float64, "device": "cpu"})
         C = center_gram(K)
         scale = float(C.diagonal().mean())

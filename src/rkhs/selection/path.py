@@ -10,7 +10,6 @@ stuck, it goes the other way and to the end. Of the candidates about as good as 
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ import numpy as np
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_count, check_number, real_array
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, unwarned
 from rkhs.protocols import hide, is_due, show
 
 MIN_ROWS = 15
@@ -160,7 +159,7 @@ class Comparison:
 @contextmanager
 def failures_ignored() -> Iterator[None]:
     """Ignore warnings and InputErrors of one candidate: its error stays infinite; the final fit raises them again."""
-    with warnings.catch_warnings(action="ignore"), suppress(InputError):
+    with unwarned(), suppress(InputError):
         yield
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import as_tensor
 from rkhs._core.errors import InputError, RoundingWarning, warn
 from rkhs.engines import Rows
 from rkhs.kernels.base import Kernel, not_finite
@@ -55,7 +56,7 @@ def warn_of_rounding(
         return
     size = results if isinstance(results, float) else float((results - results.mean(0)).square().mean(0).max()) ** 0.5
     eps = float(torch.finfo(dtype).eps)
-    norm = float(torch.as_tensor(coefs).norm(dim=0).max())
+    norm = float(as_tensor(coefs).norm(dim=0).max())
     loss = eps * largest * norm
     if size <= 0.0 or loss <= max(_NO_WARNING, 1e3 * eps) * size:
         return

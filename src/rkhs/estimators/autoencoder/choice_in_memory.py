@@ -67,7 +67,8 @@ class ItemsCriterion:
     run: Run
     training: Training  # data that are split into parts
     parts: list[tuple[np.ndarray, np.ndarray]]  # indices of the training rows and of the held-out rows
-    count: int  # number of distinct rows
+    count: int  # number of rows without copies
+    alike: bool = False  # whether some rows are equal
     one_by_one: bool = False  # whether each row is left out in turn
     backwards: bool = False  # whether a path starts at its weak end
 
@@ -78,9 +79,9 @@ class ItemsCriterion:
         if gram is not None:
             training = replace(training, items=gram, targets=gram, gram=True, target_gram=True)
         wanted = settings.candidates and (settings.choice_asked or gram is not None or not features)
-        groups = _groups(opened) if wanted else np.full(1, -1)
+        groups, alike = _groups(opened) if wanted else (np.full(1, -1), False)
         opened = replace(opened, cut=None)  # n x n numbers that the solver does not need
-        found = cls(opened, settings, run, training, [], int(groups.max()) + 1)
+        found = cls(opened, settings, run, training, [], int(groups.max()) + 1, alike)
         if found.count < MIN_ROWS:
             return found
         pairs = held_out_parts(found.count, at_most=_MOST_FOR_FEATURES if features else None)
@@ -104,7 +105,7 @@ class ItemsCriterion:
         settings, training = self.settings, self.training
         free = settings.linear_part == "free" and (settings.rows or not settings.features)
         plain = free and training.weights is None and settings.refine is not None and training.self_targets
-        return plain and self.count == len(training) <= (_MANY if self.many else _MANY_FOR_FEW)
+        return plain and not self.alike and self.count == len(training) <= (_MANY if self.many else _MANY_FOR_FEW)
 
     @property
     def ties(self) -> bool:
@@ -208,14 +209,15 @@ class ItemsCriterion:
         return compared
 
 
-def _groups(opened: PreparedItems) -> np.ndarray:
-    """Group of each row, in the order of the rows: copies share one; -1 for weight zero."""
-    items, weights = opened.given.items, opened.given.weights
+def _groups(opened: PreparedItems) -> tuple[np.ndarray, bool]:
+    """Group of each row, in the order of the rows: copies share one; and whether some rows are equal."""
+    items = opened.given.items
     found = opened.copies if len(opened.target) == len(items) else equal_rows(items)  # noise makes all rows differ
-    kept = np.arange(len(items)) if weights is None else np.flatnonzero(weights.cpu().numpy() > 0.0)
-    groups = np.full(len(items), -1)
-    groups[kept] = np.unique(found[kept], return_inverse=True)[1]
-    return groups
+    groups = np.unique(found, return_inverse=True)[1]
+    alike = int(groups.max()) + 1 < len(items)
+    if alike and opened.given.of_few_values:
+        groups = np.arange(len(items))
+    return groups, alike
 
 
 def _places(groups: np.ndarray, chosen: np.ndarray) -> np.ndarray:

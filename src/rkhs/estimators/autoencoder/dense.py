@@ -82,7 +82,7 @@ class PreparedItems:
 
     @property
     def copies(self) -> np.ndarray:
-        """Group of each item, shape (n,): copies with equal targets share one."""
+        """Group of each item, shape (n,): items with equal targets that the kernel cannot distinguish share one."""
         gram = self.gram if self.gram is not None else self.cut
         F = self.factor.matrix
         return copies([F @ F.mT if gram is None else gram], self.target)
@@ -247,7 +247,8 @@ class ItemStages(Stages):
         settings, U = self.settings, self.inputs.target
         K = settings.decoder_kernels[-1]._gram(stage.codes)
         K = effective_gram([K], [settings.operators[-1]], U)
-        return typical_residual(K, U, settings.reg[-1], self.weights, self.inputs.copies, center=False)[0]
+        groups = None if self.inputs.given.of_few_values else self.inputs.copies
+        return typical_residual(K, U, settings.reg[-1], self.weights, groups, center=False)[0]
 
     def _notes(self, last: SolvedDecoder) -> list[Warning]:
         """Warnings from the dual of the last layer."""

@@ -53,7 +53,7 @@ class OrderedRows:
     per_row_codes: bool  # whether the code of each row is free
     items: Tensor  # (n, d): as they were given
     map: FeatureMap
-    different: int  # number of first rows that are distinct: held-out rows are among these
+    different: int  # number of first rows that are no copies: held-out rows are among these
     outside: Tensor | None = None  # (n,): squared norms of the targets outside their coordinates; None: zero
 
     def __len__(self) -> int:
@@ -124,10 +124,13 @@ def ordered_rows(
     fitted: int,
     copies: int = 1,
     outside: Tensor | None = None,
+    of_few_values: bool = False,
 ) -> OrderedRows:
     """Arrange rows in a random order and compute what all stages share; the codes of ``fitted`` rows are optimised."""
     n = len(X) // copies
-    drawn, different = copies_last(X[:n], np.random.RandomState(0).permutation(n))
+    drawn, different = np.random.RandomState(0).permutation(n), n
+    if not of_few_values:
+        drawn, different = copies_last(X[:n], drawn)
     numbers = drawn[:, None] + n * np.arange(copies)
     order = torch.from_numpy(numbers.ravel()).to(X.device)
     kept = X.new_empty(min(len(X), fitted), features.dim)
@@ -241,6 +244,7 @@ def open_vectors(
         per_row_codes=per_row_codes,
         fitted=MAX_ENCODER_ROWS,
         copies=n_copies,
+        of_few_values=training.of_few_values,
     )
     return PreparedData(rows, Rebuilt(output, None, training.self_targets), kernel, features, source.diag)
 

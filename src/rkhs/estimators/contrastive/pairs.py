@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from rkhs._core.arrays import TILE_BYTES, Items, as_numpy, tiles, to_tensor
+from rkhs._core.checks import check_labels
 from rkhs._core.errors import InputError, warn
 from rkhs.augment import Augmentation, augmented
 from rkhs.problems.pairs import Groups, Links, Pairs
@@ -175,7 +176,7 @@ def _read_labels(y: Any, n: int) -> np.ndarray:
         raise InputError(
             "pairs='class' requires y to be passed, but the target y is None; pass the labels, -1 for rows without one"
         )
-    labels = np.asarray(as_numpy(y, "y"))
+    labels = check_labels(np.asarray(as_numpy(y, "y")), "Number the classes, with -1 for rows without a label")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.shape != (n,):

@@ -100,8 +100,8 @@ MachineSolverLike = GapSolver | Literal["auto", "direct", "admm", "fista", "prox
 AugmentLike = Augmentation | Callable[..., object] | Literal["gaussian_noise", "jitter", "random_shift"]
 """A random change of items."""
 
-Columns = Literal["raw", "scaled", "integral", "filled", "ranked"] | int
-"""Units of the columns; a whole number t: each t columns that follow each other are one quantity."""
+Columns = Literal["raw", "scaled", "integral", "filled", "ranked"]
+"""Units of the columns."""
 
 TABLES: dict[str, Literal["standard", "ranks"]] = {"filled": "standard", "ranked": "ranks"}
 """How numbers are read where the columns are those of a table with texts and gaps."""

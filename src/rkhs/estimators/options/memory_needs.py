@@ -23,6 +23,16 @@ _MEASURED = {
 }
 
 
+_ON_LANDMARKS = "OperatorKernelRegressor with storage=Nystroem(1000) of rkhs.features"
+_WITHOUT_STORAGE = {
+    "GramTransformer": "Use Nystroem(1000) of rkhs.features in its place, whose inner products are nearly the same",
+    "FunctionalKernelRegressor": f"Use {_ON_LANDMARKS}, on curves at the same times as rows, or fewer curves",
+    "InputOutputKernelRegressor": f"Use fewer rows, or {_ON_LANDMARKS} where outputs are vectors",
+    "OperatorKernelRegressorCV": f"Use {_ON_LANDMARKS}, with reg given, or fewer rows",
+}
+"""The way out of an estimator without ``storage``; of others, fewer rows."""
+
+
 def staged_bytes(n: int, m: int, features: int, *, columns: int, outputs: int, components: int) -> float:
     """Memory of a fit in stages with ``m`` anchors: features of the rows, copies of the data, strips, squares."""
     fitted, last = min(n, MAX_ENCODER_ROWS), min(n, MORE * m)
@@ -33,13 +43,13 @@ def staged_bytes(n: int, m: int, features: int, *, columns: int, outputs: int, c
     return 8.0 * (resident + tiles + squares) + 2**25
 
 
-def dense_advice(name: str, parameters: Mapping[str, Any], n: int, columns: int) -> str:
-    """Sentences for a refusal of dense storage."""
+def dense_advice(name: str, parameters: Mapping[str, Any], n: int, columns: int, matrices: float = _MATRICES) -> str:
+    """Sentences for a refusal of dense storage, of a fit that holds so many n x n matrices."""
     there = SHARE * available_bytes()
-    rows = int((there / (_MATRICES * (4 if parameters.get("dtype") == "float32" else 8))) ** 0.5)
+    rows = int((there / (max(matrices, _MATRICES) * (4 if parameters.get("dtype") == "float32" else 8))) ** 0.5)
     fewer = f"at most some {rows:,} rows fit"
     if "storage" not in parameters:
-        return f"Use KernelPCA or KernelAutoencoder with storage=Nystroem(1000) of rkhs.features; here {fewer}"
+        return f"{_WITHOUT_STORAGE.get(name, 'Use fewer rows')}; here {fewer}"
     p = parameters.get("n_components")
     p = p if isinstance(p, int) else 10
     features = columns == 0 or parameters.get("output_kernel") is not None

@@ -24,7 +24,7 @@ from rkhs.estimators.options.arguments import Device, Dtype, LossLike, MachineSo
 from rkhs.estimators.regression.options import MachineOptions
 from rkhs.estimators.regression.sets import LeftOutMachine, SetShape, left_out_sets, read_coverage, split_sets
 from rkhs.estimators.regression.terms import FIXED_REG, Regression
-from rkhs.estimators.training import Training, cut
+from rkhs.estimators.training import RowWeights, Training
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, Squared, as_loss
 from rkhs.models import MachineModel, PredictionSets, path_values
@@ -46,6 +46,17 @@ def mean_r2(given: np.ndarray, predicted: np.ndarray, sample_weight: ArrayLike |
     w = np.ones(len(given)) if sample_weight is None else np.asarray(sample_weight)
     columns = zip(given.T, predicted.T, known.T, strict=True)
     return float(np.mean([r2_score(t[rows], p[rows], sample_weight=w[rows]) for t, p, rows in columns]))
+
+
+def numbered_groups(groups: ArrayLike, given: RowWeights) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of groups and their numbers, of the rows of positive weight."""
+    import pandas as pd
+
+    labels = read_values(groups, "groups")
+    if labels.shape != (given.n_given,):
+        raise InputError(f"groups must have shape {(given.n_given,)}, one label per row of X; got {labels.shape}")
+    labels = given.of(labels, "groups")
+    return labels, pd.factorize(labels, use_na_sentinel=False)[0]
 
 
 @dataclass(frozen=True)
@@ -147,19 +158,15 @@ class KernelMachine(KernelEstimator):
         """Check the groups; return the index of the group of each row, shape (n,), or None without groups."""
         if groups is None:
             return None
-        import pandas as pd
-
-        labels = read_values(groups, "groups")
-        if labels.shape != (len(training),):
-            raise InputError(f"groups must have shape {(len(training),)}, one label per row of X; got {labels.shape}")
-        numbers = pd.factorize(labels, use_na_sentinel=False)[0]
-        count = len(np.unique(numbers if training.weights is None else numbers[training.weights.cpu().numpy() > 0.0]))
+        numbers = numbered_groups(groups, training.given)[1]
+        count = int(numbers.max()) + 1
         if count < 2:
             raise InputError(f"groups must hold at least 2 groups of rows of positive weight; got {count}")
         if not (closed and self._chooses and isinstance(as_loss(self.loss), Squared) and len(kernel.pairs) == 1):
             raise InputError(
                 "groups must not be given here: leave-one-group-out needs the squared loss, one kernel, dense storage, "
-                "targets without gaps, and reg='auto' (or cv='auto'); got groups"
+                "targets without gaps, and reg='auto' (or cv='auto'); got groups. OperatorKernelRegressorCV takes them "
+                "with a splitter too, such as cv=GroupKFold(5)"
             )
         self.groups_ = numbers
         return numbers
@@ -190,14 +197,13 @@ class KernelMachine(KernelEstimator):
         sample_weight: ArrayLike | None,
         *,
         at_least: int = 1,
-        drop: bool = False,
     ) -> tuple[Training, bool]:
         """Items, weights and the matrix of targets, and whether these came as a vector."""
-        training = self._training(X, kernel, sample_weight, targets=y, at_least=at_least, drop=drop)
-        Y, one_output = self._read_targets(y, training.n_given)
+        training = self._training(X, kernel, sample_weight, targets=y, at_least=at_least)
+        Y, one_output = self._read_targets(training.given.of(y, "y"), len(training))
         known = Y.nan_to_num().numpy(force=True)
         check_spread(known if self.center else np.vstack([known, np.zeros_like(known[:1])]), "y", self.dtype)
-        return replace(training, targets=cut(Y, training.kept), self_targets=False), one_output
+        return replace(training, targets=Y, self_targets=False), one_output
 
     def _read_targets(self, y: Any, n: int) -> tuple[Tensor, bool]:
         """Targets as a matrix of shape (n, q), and whether they came as a vector."""
@@ -272,7 +278,8 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         for each candidate output, the setting is chosen symmetrically in the n + 1 rows (the largest likelihood of n of
         them, over which row is left out), so that the guarantee holds too. This is done for at most 500 rows, without
         groups and copies. For balls and ellipsoids, and elsewhere, the guarantee of chosen settings is "about":
-        measured, not proved. For boxes, and where some rows have more copies than others, it is always "about". The
+        measured, not proved. For boxes, and where some rows have more copies than others, it is always "about"; equal
+        rows of a table whose columns and outputs all have few values (below 20) are no copies. The
         mean is unpenalised here, so the centre can differ from :meth:`predict`.
 
         Parameters
@@ -284,7 +291,8 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         held_out : pair (X, y), default=None
             Rows that the fit did not see. Then the sets are split conformal, for every loss, storage and kernel, with a
             proof and all of one size. If some of these rows equal training items that the model stores, it warns, and
-            the guarantee is "about".
+            the guarantee is "about". Rows with a gap (NaN) in ``y`` are left out: the guarantee is for new items like
+            the rows whose outputs are all known.
         diag : float or array of shape (m,), optional
             ``k(x, x)`` of the new items with ``kernel="precomputed"``; None: that of the training items if all agree.
         gram : array of shape (n, n), optional
@@ -297,7 +305,9 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         Raises
         ------
         InputError
-            Without ``held_out``, where rows cannot be left out in closed form; for ellipsoids of dependent outputs.
+            Without ``held_out``, where rows cannot be left out in closed form, and where ``reg`` is below ``1.1e-14``
+            times the mean of ``k(x, x)`` (float64), so that answers would be rounding errors; for ellipsoids of
+            dependent outputs.
 
         Notes
         -----
@@ -318,7 +328,13 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         if given.size != known.size:
             raise InputError(f"held_out must hold outputs of shape {known.shape}; got {given.shape}")
         residuals = given - known.reshape(given.shape)
-        return replace(split_sets(self.model_, center, residuals, coverage, shape), guarantee=self._guarantee_of(other))
+        whole = ~np.isnan(residuals).any(1)
+        if not whole.any():
+            raise InputError(
+                f"held_out must have rows whose outputs are all known; each of its {len(given)} rows has a NaN in y"
+            )
+        sets = split_sets(self.model_, center, residuals[whole], coverage, shape)
+        return replace(sets, guarantee=self._guarantee_of(other))
 
     def p_values(self, X: Any, *, diag: ArrayLike | None = None, gram: ArrayLike | None = None) -> np.ndarray:
         """Conformal p-values of new items, shape (m,): small where an item is unlike the training items.

@@ -49,6 +49,27 @@ class _Best:
     errors: np.ndarray
 
 
+@dataclass(frozen=True)
+class _Curves:
+    """The curves that are judged: those without gaps."""
+
+    regression: Regression  # of these curves
+    places: np.ndarray  # (n,): place among them of each curve
+    whole: np.ndarray  # (n,): which these are
+
+    def targets(self, curves: np.ndarray) -> Tensor:
+        """Outputs of some of them."""
+        return self.regression.training.targets[torch.as_tensor(self.places[curves])]
+
+    def kernel_values(self, fitted: Regression, curves: np.ndarray, inside: np.ndarray) -> Tensor:
+        """Kernel values of some of them with those of a fit."""
+        kernel, items, rows = fitted.kernel.pairs[0].kernel, self.regression.training.items, self.places[curves]
+        if kernel.domain == "gram":
+            return items[torch.as_tensor(rows)][:, torch.as_tensor(self.places[inside])]
+        some = [items[i] for i in rows] if isinstance(items, list) else items[torch.as_tensor(rows)]
+        return kernel._gram(some, fitted.training.items).to(fitted.targets)
+
+
 def candidate_kernels(times: Sequence[float] | np.ndarray | None, rule: str) -> list[Kernel]:
     """Kernels for rough and for smooth curves, and linear ones with a wide or a narrow Gaussian correction."""
     linear = Linear("mean_norm", "mean")
@@ -60,12 +81,16 @@ def choose_for_curves(
     open_regression: Open,
     kernels: Sequence[Kernel | None],
     weights: np.ndarray,
+    whole: np.ndarray,
     trim: float | None,
     bases: Sequence[Kernel | str],
 ) -> CurveChoice:
-    """Choose kernel, regulariser, the curves that are fitted, and the basis of these."""
+    """Choose kernel, regulariser, the curves that are fitted, and the basis of these.
+
+    ``whole`` (n,) are the curves without gaps, among them all of positive weight: those of weight zero get a score too.
+    """
     given = weights > 0.0
-    every = open_regression(kernels[0], np.ones(len(weights)))  # rows of weight zero get a score too
+    every = _Curves(open_regression(kernels[0], whole.astype(np.float64)), np.cumsum(whole) - 1, whole)
 
     def best(masks: np.ndarray, among: Sequence[Kernel | None], judged: np.ndarray | None = None) -> _Best:
         found = [_errors(open_regression, every, kernel, weights, masks, judged) for kernel in among]
@@ -94,17 +119,17 @@ def choose_for_curves(
     found = trimmed_fit(fit, limit, core, given, _ROUNDS)
     kept, errors = found.kept, found.fitted.errors
     if (given & ~kept).any():
-        whole = best(given, [first.kernel], kept)
+        with_all = best(given, [first.kernel], kept)
         inside = float(weights[kept] @ errors[kept]) / float(weights[kept].sum())
-        kept = given if whole.error <= HARM * inside else kept
+        kept = given if with_all.error <= HARM * inside else kept
     score = np.sqrt(errors) / max(found.threshold, 1e-300)
     return of_bases(kept, score)
 
 
-def _core(every: Regression, weights: np.ndarray) -> np.ndarray:
+def _core(every: _Curves, weights: np.ndarray) -> np.ndarray:
     """The curves whose outputs are nearest to the median curve, as a mask of all rows."""
     rows = np.flatnonzero(weights > 0.0)
-    Y, w = every.training.targets.cpu().numpy().astype(np.float64)[rows], weights[rows]
+    Y, w = every.targets(rows).cpu().numpy().astype(np.float64), weights[rows]
     middle = np.quantile(Y, 0.5, axis=0, weights=w, method="inverted_cdf")
     distances = np.linalg.norm(Y - middle, axis=1)
     kept = np.zeros(len(weights), dtype=bool)
@@ -114,7 +139,7 @@ def _core(every: Regression, weights: np.ndarray) -> np.ndarray:
 
 def _errors(
     open_regression: Open,
-    every: Regression,
+    every: _Curves,
     kernel: Kernel | None,
     weights: np.ndarray,
     kept: np.ndarray,
@@ -131,13 +156,13 @@ def _errors(
     counted = np.ones(len(rows), dtype=bool) if judged is None else judged[rows]
     means = inside[:, counted] @ weights[rows][counted] / weights[rows][counted].sum()
     s = int(np.argmin(means))
-    errors = np.zeros(len(weights))
+    errors = np.full(len(weights), np.nan)  # of a curve with gaps, which has weight zero
     errors[rows] = inside[s]
-    places = np.flatnonzero(~kept)
-    if len(places):
-        new = _cross(every, fitted, places, rows) @ duals[s] * torch.as_tensor(output.eigenvalues).to(fitted.targets)
-        targets = every.training.targets[torch.as_tensor(places)]
-        errors[places] = output.squared_distances(targets, output.decode(new)).cpu().numpy()
+    others = np.flatnonzero(~kept & every.whole)
+    if len(others):
+        raw = every.kernel_values(fitted, others, rows)
+        new = raw @ duals[s] * torch.as_tensor(output.eigenvalues).to(fitted.targets)
+        errors[others] = output.squared_distances(every.targets(others), output.decode(new)).cpu().numpy()
     return _Best(float(means[s]), kernel, float(regs[s]), errors)
 
 
@@ -158,13 +183,3 @@ def median_error(regression: Regression, reg: float) -> float:
     shares = np.ones(len(errors)) if w is None else w.cpu().numpy()
     rows = shares > 0.0
     return float(np.quantile(errors[rows], 0.5, weights=shares[rows], method="inverted_cdf"))
-
-
-def _cross(every: Regression, fitted: Regression, places: np.ndarray, inside: np.ndarray) -> Tensor:
-    """Kernel values of some curves with those of a fit."""
-    kernel = fitted.kernel.pairs[0].kernel
-    if kernel.domain == "gram":
-        return every.training.items[torch.as_tensor(places)][:, torch.as_tensor(inside)]
-    items = every.training.items
-    some = [items[i] for i in places] if isinstance(items, list) else items[torch.as_tensor(places)]
-    return kernel._gram(some, fitted.training.items).to(fitted.targets)

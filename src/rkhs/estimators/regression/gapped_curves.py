@@ -83,8 +83,7 @@ def fit_curves_with_gaps(
 ) -> tuple[MachineModel, Solution]:
     """The machine of the squared loss; the loss of a curve is the quadrature over its known times."""
     training, output = regression.training, regression.output
-    fitted = training.targets if training.weights is None else training.targets[training.weights > 0.0]
-    gaps = torch.isnan(fitted)
+    gaps = torch.isnan(training.targets)
     assert isinstance(output, Functional)
     problem = _problem(regression, center=options.center, matrices=3)
     warn(

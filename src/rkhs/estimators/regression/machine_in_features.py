@@ -67,7 +67,7 @@ def _machine(rows: FeatureRows) -> tuple[MachineModel, Solution]:
     solution = options.solver_for(problem).solve(problem, monitor=options.monitor("fit"))
     norm = 1.0 if A is None else float(torch.linalg.matrix_norm(A, 2))
     largest = norm * float(features.lengths(torch.eye(len(rows.M), dtype=torch.float64)).max())
-    found = certificates_of(problem, solution, largest, U).on_rows(training.kept, training.n_given)
+    found = certificates_of(problem, solution, largest, U).on_rows(training.kept, training.given.n_given)
     return _model(rows, features.adjoint(solution.point), A, found, loss), solution
 
 

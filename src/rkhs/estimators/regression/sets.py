@@ -11,11 +11,12 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, as_tensor, to_tensor
+from rkhs._core.arrays import as_numpy, as_tensor, pick_square, to_tensor
 from rkhs._core.checks import check_choice, check_gram, check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.given_matrices import read_diagonal
+from rkhs.estimators.run import check_values
 from rkhs.kernels import Kernel
 from rkhs.models import Calibration, MachineModel, NewItems, PredictionSets
 from rkhs.models.conformal import Setting, chosen_interval, conformal_rank, lengths
@@ -39,17 +40,25 @@ class LeftOutMachine:
         gram: ArrayLike | None = None,
     ) -> None:
         self.machine, self.model, self.items = machine, model, X
+        if model.leaves_out:  # else the calibration says what is missing
+            check_values(f"rows left out of {type(machine).__name__}", model.map.width, machine._count_new(X), 5.0, 5.0)
         self.diagonal: Tensor | None = None
         self.K = K = None
         if gram is not None:
             if model.kernel.domain != "gram":
                 raise InputError("gram must be None: the model stores its training items; got a matrix")
-            K = to_tensor(check_gram(np.asarray(as_numpy(gram, "gram"), dtype=np.float64), "gram"), **machine._options)
+            kept = machine.reader_.kept
+            matrix = as_numpy(gram, "gram") if kept is None else pick_square(as_numpy(gram, "gram"), kept)
+            K = to_tensor(check_gram(np.asarray(matrix, dtype=np.float64), "gram"), **machine._options)
             if len(K) != model.map.width:
                 raise InputError(f"gram must have the {model.map.width} rows of the fit; got {len(K)}")
             self.diagonal = read_diagonal(diag, machine._read_new(X), K.diagonal().cpu().numpy())
             self.K = K.cpu().double()
-        self.calibration: Calibration = self.model.calibrated(K).in_groups(machine.groups_)
+        self.calibration = self._in_groups(self.model.calibrated(K))
+
+    def _in_groups(self, calibration: Calibration) -> Calibration:
+        """Leave rows out in the groups of the fit."""
+        return calibration.in_groups(self.machine.groups_)
 
     @property
     def residuals(self) -> np.ndarray:
@@ -78,21 +87,25 @@ class LeftOutMachine:
         compared, K = self.machine._compared, self.model.gram() if self.K is None else self.K
         if compared is None:
             return [(self.model, [self.calibration])]
-        found = []
+        found, targets = [], self.model.targets(K)
         for kernel, regs in compared:
             model = self.model if kernel is None else self.model.with_kernel(kernel)
             other = K if kernel is None else model.gram()
-            usable = regs_above_rounding(regs, other, torch.ones(1))
-            found.append((model, [self.model.with_setting(K, other, float(reg)) for reg in usable]))
+            usable = regs_above_rounding(regs, other.to(model.dtype), torch.ones(1))
+            found.append((model, [self.model.with_gram(other, targets, float(reg)) for reg in usable]))
         return found
 
     def joint_p_value(self, kernels: Sequence[Kernel], items: Any) -> float:
-        """The p-value of the last of some items given the others, with the ridge of the machine."""
-        like, ridge = torch.zeros(1, dtype=torch.float64), self.calibration.ridge
+        """The p-value of the last of some items given the others, with targets, reg and groups of the machine."""
+        like = torch.zeros(1, dtype=torch.float64)
         K = torch.stack([clipped_gram(kernel, items, like) for kernel in kernels]).sum(0)
-        mean = bool(self.calibration.mean_variance)
-        others = Calibration.from_gram(K[:-1, :-1], K.new_zeros(len(K) - 1, 1), ridge, mean=mean)
+        others = self._in_groups(self.model.with_gram(K[:-1, :-1], self._targets))
         return float(others.p_values(others.new(K[-1:, :-1], K.diagonal()[-1:]))[0])
+
+    @cached_property
+    def _targets(self) -> Tensor:
+        """Coordinates (n, r) of the targets, which tell which rows are copies."""
+        return self.model.targets(self.model.gram())
 
     def each(self, function: Callable[[NewItems], Any]) -> Any:
         """Apply a function to the new items, tile by tile: an array, or a tuple of such."""

@@ -74,12 +74,29 @@ class Regression:
     @property
     def copies(self) -> np.ndarray:
         """Group of each item, shape (n,): copies with equal targets share one and count as one of more weight."""
-        return copies(self.grams, self.targets)
+        return self._copies(self.grams, self.targets)
+
+    def _copies(self, grams: Sequence[Tensor], targets: Tensor) -> np.ndarray:
+        """Group of each of some rows, with its copies; rows of few values have none."""
+        return np.arange(len(targets)) if self.training.of_few_values else copies(grams, targets)
 
     @property
     def largest(self) -> float:
         """Largest ``k_t(x, x)``."""
         return max(float(K.diagonal().max()) for K in self.grams)
+
+    def _warned_copies(self, K: Tensor, targets: Tensor) -> np.ndarray:
+        """Group of each of some rows, with its copies, and a warning of repeats."""
+        groups = self._copies([K], targets)
+        if not self.training.has_few_items:
+            warn_of_repeats(K, targets, groups)
+        return groups
+
+    @property
+    def _mean_size(self) -> float:
+        """Mean of ``k(x, x)`` of the first term over the items, by their weights."""
+        diagonal, w = self.grams[0].diagonal(), self.training.weights
+        return float(diagonal.mean() if w is None else w @ diagonal)
 
     def settled(self, losses: list[Loss], reg: float, *, center: bool) -> tuple[list[Loss], Regression]:
         """Losses with their automatic parameters resolved, and targets around the mean of the inliers."""
@@ -101,17 +118,12 @@ class Regression:
             return FIXED_REG, None, None
         K, (A,), U = self.grams[0], self.operators, self.targets
         values, turned = (U.new_ones(U.shape[1]), None) if A is None else torch.linalg.eigh(A)
-        unit = float(K.diagonal().mean()) * float(values.max() if len(values) else 1.0)
+        unit = self._mean_size * float(values.max() if len(values) else 1.0)
         w = U.new_full((len(U),), 1.0 / len(U)) if self.training.weights is None else self.training.weights
-        rows = w > 0.0
-        K, U, w = K[rows][:, rows], U[rows], w[rows]
         regs = REGS * (unit or 1.0)
         if len(values):
             regs = regs_above_rounding(regs, K, values)
-        array = rows.cpu().numpy()
-        groups, group_ids = (copies([K], U), None) if group_ids is None else (None, group_ids[array])
-        if groups is not None:
-            warn_of_repeats(K, U, groups)
+        groups = self._warned_copies(K, U) if group_ids is None else None
         path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups, group_ids)
         errors = [float(w @ (residuals * residuals).sum(1)) for residuals, _ in path]
         best = int(np.argmin(errors))
@@ -129,8 +141,9 @@ class Regression:
         (loss,), found = self.settled([options.loss], options.reg, center=options.center)
         problem = found.problem(loss, options.reg)
         solution = options.solver_for(problem).solve(problem, monitor=options.monitor("fit"))
-        alike = self.training.weights is None
-        return replace(found.machine(problem, solution, loss), reg=options.reg if alike else None), solution
+        reg = options.reg if self.training.weights is None else None
+        model = found.machine(problem, solution, loss)
+        return replace(model, reg=reg, equal_alone=self.training.of_few_values), solution
 
     def machine(self, problem: DualProblem, solution: Solution, loss: Loss) -> MachineModel:
         """The model of a solved problem, with its dual certificates."""
@@ -139,15 +152,17 @@ class Regression:
         for K, term in zip(self.grams, self.kernel.pairs, strict=True):
             norm = 1.0 if term.operator is None else float(np.linalg.norm(np.asarray(term.operator), 2))
             diagonal += norm * K.diagonal()
-        found = certificates_of(problem, solution, float(diagonal.max()), U)
+        given = self.training.given
+        found = certificates_of(problem, solution, float(diagonal.max()), U).on_rows(given.kept, given.n_given)
         coefficients = solution.point.cpu().numpy()
         return MachineModel(self.kernel, self.map, coefficients, self.output, found, loss, self.one_output)
 
     def closed_form(self, C: Tensor, value: float, output: OutputSpace, loss: Loss) -> tuple[MachineModel, Solution]:
         """The machine of targets with gaps, which has no certificates of single samples."""
-        support = C.any(1).nonzero()[:, 0].cpu().numpy()
+        support, given = C.any(1).nonzero()[:, 0].cpu().numpy(), self.training.given
         largest = float(torch.linalg.vector_norm(self.targets, dim=1).max())
         found = Certificates(0.0, support, np.arange(0), kernel_bound=self.largest, output_bound=largest)
+        found = found.on_rows(given.kept, given.n_given)
         model = MachineModel(self.kernel, self.map, C.cpu().numpy(), output, found, loss, self.one_output)
         return model, Solution(C, value, Reason.CLOSED_FORM, 1, 1)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_count, check_list
+from rkhs._core.config import hashed
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs._core.ownership import is_process_kernel
@@ -170,7 +171,9 @@ class FromModule(VectorKernel):
         mine, theirs = self.module.state_dict(), other.module.state_dict()
         return mine.keys() == theirs.keys() and all(torch.equal(mine[key], theirs[key]) for key in mine)
 
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        """Of the parameters and the class of the module."""
+        return hash((type(self), hashed([self.base, self.input_shape]), type(self.module)))
 
     @property
     def differentiable(self) -> bool:
@@ -212,13 +215,23 @@ class FromModule(VectorKernel):
         if not isinstance(H, Tensor) or H.ndim != 2 or len(H) != len(X):
             got = tuple(H.shape) if isinstance(H, Tensor) else type(H).__name__
             raise InputError(f"FromModule.module must give features of shape ({len(X)}, p); got {got}. Flatten them")
-        if not bool(torch.isfinite(H.detach()).all()):
-            raise InputError("FromModule.module must give finite features; got NaN or infinity")
         return H.to(dtype=X.dtype, device=X.device)
 
     def _features(self, X: Tensor) -> Tensor:
         with torch.no_grad():
-            return self._map(X)
+            return self._finite(self._map(X))
+
+    @staticmethod
+    def _finite(H: Tensor) -> Tensor:
+        if not bool(torch.isfinite(H.detach()).all()):
+            raise InputError("FromModule.module must give finite features; got NaN or infinity")
+        return H
+
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        return self._base._plain(self._map(X), self._map(Y))
+
+    def _plain_diag(self, X: Tensor) -> Tensor:
+        return self._base._plain_diag(self._map(X))
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         return self._base._gram(self._features(X), None if Y is None else self._features(Y))
@@ -230,7 +243,7 @@ class FromModule(VectorKernel):
         """Pull a gradient with respect to the features back to ``X``."""
         with torch.enable_grad():
             leaf = X.detach().clone().requires_grad_()
-            H = self._map(leaf)
+            H = self._finite(self._map(leaf))
         (gradient,) = torch.autograd.grad(H, leaf, pull(H.detach()))
         return gradient
 

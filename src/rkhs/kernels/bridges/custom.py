@@ -298,6 +298,12 @@ class FromFunction(Kernel):
             return self.function(X, Y)
         return torch.stack([torch.stack([self.function(x, y).reshape(()) for y in Y]) for x in X])
 
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        return self._matrix(X, Y) if self.differentiable else super()._plain(X, Y)
+
+    def _plain_diag(self, X: Tensor) -> Tensor:
+        return torch.stack([self._matrix(row, row).reshape(()) for row in X.split(1)])
+
     def _gradient(self, X: Tensor, value: Callable[[Tensor], Tensor]) -> Tensor:
         if not self.differentiable:
             raise InputError(
@@ -322,7 +328,4 @@ class FromFunction(Kernel):
         return self._gradient(X, lambda leaf: (self._matrix(leaf, Y) * S).sum())
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
-        def value(leaf: Tensor) -> Tensor:
-            return torch.stack([self._matrix(row, row).reshape(()) for row in leaf.split(1)]) @ s
-
-        return self._gradient(X, value)
+        return self._gradient(X, lambda leaf: self._plain_diag(leaf) @ s)

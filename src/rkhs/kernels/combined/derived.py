@@ -67,6 +67,10 @@ class Normalized(Derived):
         d = self.base._column_diag(X, Y)
         return _is_normal(d).to(d.dtype)
 
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        rows, columns = (self._inverse_norms(self.base._plain_diag(Z)) for Z in (X, Y))
+        return self.base._plain(X, Y) * rows[:, None] * columns
+
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         dense = S.dense() if isinstance(S, Outer) else S
         B = self.base._gram(X)
@@ -149,6 +153,11 @@ class GaussianOf(Derived):
 
     def _column_diag(self, X: Any, Y: Any) -> Tensor:
         return torch.ones_like(self.base._column_diag(X, Y))
+
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        D = self.base._plain_diag(X)[:, None] + self.base._plain_diag(Y) - 2.0 * self.base._plain(X, Y)
+        D = D + (D.clamp_min(0.0) - D).detach()  # the slope stays where rounding makes a distance negative
+        return torch.exp(-self._gamma * D)
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         M = (S.dense() if isinstance(S, Outer) else S) * (self._gram(X) if K is None else K)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any, ClassVar
 
 import torch
@@ -87,6 +87,12 @@ class Sum(_Many):
             K += other
         return K, lambda S: sum((pull_term(S) for _, pull_term in rest), start=pull(S))
 
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        return reduce(torch.add, [term._plain(X, Y) for term in self.parts])
+
+    def _plain_diag(self, X: Tensor) -> Tensor:
+        return reduce(torch.add, [term._plain_diag(X) for term in self.parts])
+
     def _diag(self, X: Any) -> Tensor:
         return torch.stack([term._diag(X) for term in self.parts]).sum(0)
 
@@ -139,6 +145,12 @@ class Product(_Many):
         for term in rest:
             K *= term._gram(X, Y)
         return K
+
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        return reduce(torch.mul, [term._plain(X, Y) for term in self.parts])
+
+    def _plain_diag(self, X: Tensor) -> Tensor:
+        return reduce(torch.mul, [term._plain_diag(X) for term in self.parts])
 
     def _diag(self, X: Any) -> Tensor:
         return torch.stack([term._diag(X) for term in self.parts]).prod(0)
@@ -210,6 +222,12 @@ class Scaled(Derived):
 
     def _add_gram(self, K: Tensor, X: Any, Y: Any = None, factor: float = 1.0) -> Tensor:
         return self.base._add_gram(K, X, Y, factor * self.scale)
+
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        return self.base._plain(X, Y) * self.scale
+
+    def _plain_diag(self, X: Tensor) -> Tensor:
+        return self.base._plain_diag(X) * self.scale
 
     def _diag(self, X: Any) -> Tensor:
         return self.base._diag(X) * self.scale

@@ -143,6 +143,11 @@ class Tanimoto(VectorKernel):
         D = (a[:, None] + b).sub_(P)
         return torch.where(D > 0.0, P.div_(D), 1.0)
 
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        P = X.mm(Y.T)
+        D = (X * X).sum(1)[:, None] + (Y * Y).sum(1) - P
+        return torch.where(D > 0.0, P / torch.where(D > 0.0, D, 1.0), 1.0)
+
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         packed = jaccard(X, Y, bits_only=True)
         if packed is not None:

@@ -22,6 +22,14 @@ def height(like: Tensor, on_cpu: int = ROWS) -> int:
     return on_cpu if like.device.type == "cpu" else _GPU_ROWS
 
 
+def plain_squared_distances(X: Tensor, Y: Tensor) -> Tensor:
+    """Squared distances (n, m) for derivatives of any order; in a graph, by one product."""
+    if not torch.jit.is_tracing() and not torch.compiler.is_compiling():
+        return ((X[:, None, :] - Y) ** 2).sum(-1)  # exact where rows coincide, as second derivatives need it
+    X, Y = X - Y.mean(0), Y - Y.mean(0)
+    return ((X * X).sum(1)[:, None] + (Y * Y).sum(1) - 2.0 * X.mm(Y.T)).clamp_min(0.0)
+
+
 def new_matrix(n: int, m: int, like: Tensor) -> Tensor:
     """Uninitialised matrix of shape (n, m), with dtype and device of ``like``."""
     dtype = {torch.float64: np.float64, torch.float32: np.float32}.get(like.dtype)

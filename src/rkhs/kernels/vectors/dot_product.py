@@ -66,6 +66,9 @@ class DotProduct(VectorKernel):
     def _diag(self, X: Tensor) -> Tensor:
         return self._value((X * X).sum(1))
 
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        return self._value(X.mm(Y.T))  # after ``@`` a graph of ONNX would round numbers to float32
+
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         G = torch.empty_like(X)
         for rows in blocks(len(X), height(X, TILE)):
@@ -150,6 +153,12 @@ class Linear(DotProduct):
         A = self._shift(X, self.offset)
         B = A if Y is None else self._shift(Y, self.offset)
         return self._value(A @ B.mT)
+
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        if self.offset is None:
+            return super()._plain(X, Y)
+        shift = Y.new_tensor(self.offset)  # a constant of a graph, where torch.from_numpy would warn
+        return super()._plain(X - shift, Y - shift)
 
     def _add_gram(self, K: Tensor, X: Any, Y: Any = None, factor: float = 1.0) -> Tensor:
         A = self._shift(X, self.offset)

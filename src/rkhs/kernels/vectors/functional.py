@@ -130,6 +130,9 @@ class FunctionalLaplacian(_Functional):
         w, gamma = self._weights(X), float(self.gamma)
         return _by_blocks(X, X if Y is None else Y, lambda D: D.abs_().mul_(-gamma).exp_() @ w)
 
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        return torch.exp(-float(self.gamma) * (X[:, None, :] - Y).abs()) @ self._weights(X)
+
     def _diag(self, X: Tensor) -> Tensor:
         return X.new_full((X.shape[0],), float(self._weights(X).sum()))
 
@@ -173,6 +176,10 @@ class FunctionalGaussian(_Functional):
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         root, gamma = self._weights(X).sqrt(), float(self.gamma)
         return squared_distances(X * root, None if Y is None else Y * root, gamma).mul_(-gamma).exp_()
+
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        root = self._weights(X).sqrt()
+        return Gaussian(float(self.gamma))._plain(X * root, Y * root)
 
     def _diag(self, X: Tensor) -> Tensor:
         return X.new_ones(X.shape[0])

@@ -37,6 +37,16 @@ def _clamp_cosines(u: Tensor) -> Tensor:
     return u
 
 
+def _plain_arcs(u: Tensor) -> tuple[Tensor, Tensor]:
+    """``kappa_0`` and ``kappa_1`` out of place; at 1 and -1, where arccos has no derivative, to first order."""
+    edge = 1.0 - 8.0 * torch.finfo(u.dtype).eps
+    inside, same = u.abs() < edge, u > 0.0
+    v = torch.where(inside, u, 0.0)
+    gate = 1.0 - torch.acos(v) / math.pi
+    arc = gate * v + ((1.0 - v) * (1.0 + v)).sqrt() / math.pi
+    return torch.where(inside, gate, same.to(u)), torch.where(inside, arc, torch.where(same, u, 0.0))
+
+
 def _sine(u: Tensor) -> Tensor:
     return (1.0 - u).mul_(1.0 + u).clamp_min_(0.0).sqrt_()
 
@@ -78,6 +88,21 @@ class _Angular(VectorKernel):
     @staticmethod
     def _cosines(A: Tensor, B: Tensor) -> Tensor:
         return _clamp_cosines(A @ B.mT)
+
+    @abstractmethod
+    def _plain_profile(self, u: Tensor) -> Tensor:
+        """``g(u)`` by :func:`_plain_arcs`."""
+
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        (A, a), (B, b) = (self._plain_directions(Z) for Z in (X, Y))
+        return self._plain_profile(A.mm(B.T)) * self._size(a)[:, None] * self._size(b)
+
+    def _plain_directions(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """Unit vectors and norms, without the root of zero."""
+        A = torch.cat([X, X.new_ones(X.shape[0], 1)], 1) if self.bias else X
+        squares = (A * A).sum(1)
+        norms = torch.where(squares > 0.0, squares, 1.0).sqrt()
+        return A / norms[:, None], torch.where(squares > 0.0, norms, 0.0)
 
     def _size(self, norms: Tensor) -> Tensor:
         return norms if self._homogeneous else (norms > 0.0).to(norms.dtype)
@@ -218,6 +243,11 @@ class ArcCosine(_Angular):
             u = gate.mul_(u).add_(_sine(u), alpha=1.0 / math.pi)
         return u, slope
 
+    def _plain_profile(self, u: Tensor) -> Tensor:
+        for _ in range(self.depth):
+            u = _plain_arcs(u)[self.order]
+        return u
+
     def _refuse(self) -> None:
         if self.order != 1:
             raise InputError(
@@ -270,6 +300,13 @@ class NTK(_Angular):
             gate = _kappa_0(u)
             u = (gate * u).add_(_sine(u), alpha=1.0 / math.pi)
             tangent = gate.mul_(tangent).add_(u)
+        return tangent
+
+    def _plain_profile(self, u: Tensor) -> Tensor:
+        tangent = u
+        for _ in range(self.depth):
+            gate, u = _plain_arcs(u)
+            tangent = gate * tangent + u
         return tangent
 
     def _profile_and_slope(self, u: Tensor) -> tuple[Tensor, Tensor]:

@@ -23,6 +23,7 @@ from rkhs.kernels.vectors.distances import (
     cancels,
     height,
     new_matrix,
+    plain_squared_distances,
     rounding,
     squared_distances,
     strips,
@@ -259,6 +260,9 @@ class Gaussian(Radial):
             torch.mm(left[rows], right, out=strip).clamp_max_(0.0).exp2_()
         return K
 
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        return torch.exp(-self._gamma * plain_squared_distances(X, Y))
+
     def _profile(self, D: Tensor) -> Tensor:
         return D.mul_(-self._gamma * LOG2E).exp2_()
 
@@ -281,6 +285,15 @@ class Gaussian(Radial):
 
     def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
         return _pair_laplacian(X, Y, S.mul_(self._gram(X, Y) if K is None else K), -2.0 * self._gamma)
+
+
+def _plain_matern(D: Tensor, nu: float, gamma: float) -> Tensor:
+    """Matern kernel at squared distances; to first order at zero, where their root has no derivative."""
+    distinct = D > 0.0
+    a = (2.0 * nu) ** 0.5 * gamma * torch.where(distinct, D, 1.0).sqrt()
+    factor = {0.5: 1.0, 1.5: 1.0 + a, 2.5: 1.0 + a + a * a / 3.0}[nu]
+    slope = {0.5: 0.0, 1.5: -1.5, 2.5: -5.0 / 6.0}[nu] * gamma**2
+    return torch.where(distinct, factor * torch.exp(-a), 1.0 + slope * D)
 
 
 class Matern(RadialDistance):
@@ -314,6 +327,9 @@ class Matern(RadialDistance):
     def _check(self) -> None:
         if not isinstance(self.nu, float) or self.nu not in (0.5, 1.5, 2.5):
             raise InputError(f"Matern.nu must be 0.5, 1.5 or 2.5; got {self.nu!r}")
+
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        return _plain_matern(plain_squared_distances(X, Y), self.nu, self._gamma)
 
     def _profile_at(self, r: Tensor) -> Tensor:
         a = r.mul_((2.0 * self.nu) ** 0.5 * self._gamma)
@@ -437,6 +453,11 @@ class Laplacian(RadialDistance):
         if self.norm == "l2":
             return super()._gram(X, Y)
         return torch.cdist(X, X if Y is None else Y, p=1.0).mul_(-self._gamma * LOG2E).exp2_()
+
+    def _plain(self, X: Tensor, Y: Tensor) -> Tensor:
+        if self.norm == "l2":
+            return _plain_matern(plain_squared_distances(X, Y), 0.5, self._gamma)
+        return torch.exp(-self._gamma * (X[:, None, :] - Y).abs().sum(-1))
 
     def from_distances(self, D: Tensor, a: Tensor, b: Tensor) -> Tensor:
         """Values from squared distances ``D`` of shape (n, m), or L1 distances, which are overwritten."""

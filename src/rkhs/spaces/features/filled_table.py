@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import column_names, in_order_of, is_frame, refuse_other_columns, table_rows
 from rkhs._core.cells import DATES, read_cells, warn_of_far
-from rkhs._core.checks import check_choice, check_count
+from rkhs._core.checks import check_choice, check_count, real_array
 from rkhs._core.config import BaseEstimator, TransformerMixin
 from rkhs._core.errors import InputError, quote, warn
 from rkhs._core.ownership import WholeFits
@@ -57,6 +58,8 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         texts with their shares. Of a column of dates ``"dated"`` is true. Of ranks, ``"knots"`` are values and scores.
     rows_ : ndarray of shape (r, q)
         Training rows as numbers, NaN at gaps.
+    row_counts_ : ndarray of shape (r,), or None
+        How many rows each of these stands for: its weight, and at least one; None: one each.
     n_features_in_ : int
         ``d``.
     feature_names_in_ : ndarray of str, shape (d,)
@@ -95,6 +98,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
 
     columns_: tuple[dict[str, Any], ...]
     rows_: np.ndarray
+    row_counts_: np.ndarray | None
     n_features_in_: int
     feature_names_in_: np.ndarray
 
@@ -124,8 +128,9 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             check_shape("knots", column.get("knots"), 2, None)
             check_shape("shares", column.get("shares"), len(column.get("texts", ())) + bool(column.get("others")))
         check_shape("rows", self.rows_, None, sum(map(_width, self.columns_)))
+        check_shape("row counts", self.row_counts_, len(self.rows_))
 
-    def fit(self, X: Any, y: Any = None) -> FilledTable:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> FilledTable:
         """Learn scales and texts, and store the training rows.
 
         Parameters
@@ -134,6 +139,9 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
             Numbers, texts, and None or NaN for gaps.
         y : None
             Not used.
+        sample_weight : array of shape (n,), optional
+            Positive. Means, scales, ranks and shares of texts are weighted. Where rows are counted (``min_rows``,
+            ``n_neighbors``), a row counts as its weight, and as one at least: a weight of two is two equal rows.
 
         Returns
         -------
@@ -145,19 +153,22 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         check_count(self.min_rows, "min_rows")
         check_choice(self.numbers, "numbers", ("standard", "ranks"))
         cells = read_cells(X, "FilledTable")
-        self._learn(cells)
+        weights = None if sample_weight is None else _read_weights(sample_weight, len(cells))
+        self._learn(cells, weights)
         for column, values in zip(self.columns_, zip(*table_rows(X), strict=True), strict=True):
             if column["kind"] == "number" and any(isinstance(value, (str, *DATES)) for value in values):
                 column["dated"] = True
         if (names := column_names(X)) is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        self.rows_ = self._encode([cells[i] for i in self._kept_places(len(cells))])
+        places = self._kept_places(len(cells))
+        self.rows_ = self._encode([cells[i] for i in places])
+        self.row_counts_ = None if weights is None else np.maximum(weights[places], 1.0)
         return self
 
-    def _learn(self, cells: list[tuple[Any, ...]]) -> None:
+    def _learn(self, cells: list[tuple[Any, ...]], weights: np.ndarray | None = None) -> None:
         """Learn scales and texts."""
         limits = self.max_levels, self.min_rows, self.numbers
-        self.columns_ = tuple(_fit_column(column, *limits) for column in zip(*cells, strict=True))
+        self.columns_ = tuple(_fit_column(column, weights, *limits) for column in zip(*cells, strict=True))
         if all(column["kind"] == "none" for column in self.columns_):
             raise InputError("FilledTable needs a column that varies; got only constant, empty and unrepeated columns")
         self.n_features_in_ = len(self.columns_)
@@ -247,7 +258,7 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         table = FilledTable(**self.get_params())
         table._learn(cells[:count])
         rows = table._encode(cells)
-        table.rows_ = rows[table._kept_places(count)]
+        table.rows_, table.row_counts_ = rows[table._kept_places(count)], None
         return table._without_gaps(rows)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -319,10 +330,31 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
                 continue
             near = D[np.ix_(missing_rows, donor_rows)]
             order = np.sort(np.argpartition(near, count - 1, axis=1)[:, :count], axis=1)
-            usable = np.isfinite(np.take_along_axis(near, order, 1))[:, :, None]
-            values = np.where(usable, b[donor_rows[order], here], 0.0).sum(1)
-            filled[missing_rows, here] = values / np.maximum(usable.sum(1), 1)
+            reached = np.take_along_axis(near, order, 1)
+            counts = np.isfinite(reached)[:, :, None]
+            if self.row_counts_ is not None:
+                counts = counts * _counts_of_nearest(reached, self.row_counts_[donor_rows[order]], count)[:, :, None]
+            values = (counts * b[donor_rows[order], here]).sum(1)
+            filled[missing_rows, here] = values / np.maximum(counts.sum(1), 1)
         return filled
+
+
+def _read_weights(sample_weight: Any, n: int) -> np.ndarray:
+    """Positive weights of ``n`` rows."""
+    weights = real_array(sample_weight, "sample_weight").astype(np.float64)
+    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights <= 0.0).any():
+        raise InputError(f"sample_weight must be {n} positive numbers, one for each row; got {quote(sample_weight)}")
+    return weights
+
+
+def _counts_of_nearest(distances: np.ndarray, counts: np.ndarray, most: int) -> np.ndarray:
+    """How often each of some rows is among the nearest ``most``, if each stands for so many; all of shape (m, k)."""
+    order = np.argsort(distances, axis=1, kind="stable")
+    sorted_counts = np.take_along_axis(counts, order, 1)
+    before = np.cumsum(sorted_counts, axis=1) - sorted_counts
+    found = np.empty_like(counts)
+    np.put_along_axis(found, order, np.clip(most - before, 0.0, sorted_counts), 1)
+    return found
 
 
 def _warn_of_unseen(title: str, values: tuple[Any, ...], gaps: np.ndarray, known: np.ndarray, *, rare: float) -> None:
@@ -380,15 +412,17 @@ def _one_hot(values: tuple[Any, ...], gaps: np.ndarray, column: dict[str, Any]) 
     return ones
 
 
-def _fit_texts(known: list[Any], most: int, least: int) -> dict[str, Any] | None:
+def _fit_texts(known: list[Any], weights: np.ndarray, most: int, least: int) -> dict[str, Any] | None:
     """Kind and parameters of a column of texts; None if it does not vary, or no text repeats."""
-    texts, counts = np.unique(np.array(known), return_counts=True)
-    others, lone = least == 1, float(counts[counts == 1].sum()) / len(known)
-    if len(texts) == 1 or counts.max() < 2 or (others and lone > _MOST_LONE):
+    texts, place, rows = np.unique(np.array(known), return_inverse=True, return_counts=True)
+    sums = np.bincount(place, weights)
+    counts = np.maximum(sums, rows)  # weights may be shares of one, which count no rows
+    others, lone = least == 1, float(counts[counts < 2.0].sum()) / float(counts.sum())
+    if len(texts) == 1 or counts.max() < 2.0 or (others and lone > _MOST_LONE):
         return None
-    order = np.argsort(-counts, kind="stable")[:most]
+    order = np.argsort(-sums, kind="stable")[:most]
     order = np.sort(order[counts[order] >= least])
-    shares = counts[order] / len(known)
+    shares = sums[order] / sums.sum()
     rare = 1.0 - float(shares.sum()) + lone * others  # Good-Turing: the share of texts that the fit has not seen
     shares = np.append(shares, [max(0.0, 1.0 - float(shares.sum()))] * others)
     scale = float(shares @ (1.0 - shares)) ** 0.5
@@ -413,36 +447,47 @@ def _numbers_of(part: np.ndarray, column: dict[str, Any]) -> np.ndarray:
     return np.interp(numbers, *column["knots"][::-1]) if "knots" in column else numbers
 
 
-def _knots(numbers: np.ndarray) -> np.ndarray:
+def _knots(numbers: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Find values of a column, and far ones at both ends, and the normal scores of their ranks, shape (2, k)."""
-    values, counts = np.unique(numbers, return_counts=True)
-    scores = ndtri((counts.cumsum() - 0.5 * counts) / len(numbers))
+    values, place = np.unique(numbers, return_inverse=True)
+    sums = np.bincount(place, weights)
+    scores = ndtri((sums.cumsum() - 0.5 * sums) / sums.sum())
     places = np.unique(np.linspace(0, len(values) - 1, _KNOTS).astype(int))
     knots, far = np.stack([values, scores])[:, places], _FAR * np.array([[values.std()], [1.0]])
     return np.hstack([knots[:, :1] - far, knots, knots[:, -1:] + far])
 
 
-def _fit_column(values: tuple[Any, ...], most: int, least: int, read: str) -> dict[str, Any]:
+def _fit_column(
+    values: tuple[Any, ...], weights: np.ndarray | None, most: int, least: int, read: str
+) -> dict[str, Any]:
     """Kind and parameters of a column of training cells."""
-    known = [value for value in values if value is not None and value == value]
+    places = [i for i, value in enumerate(values) if value is not None and value == value]
+    known = [values[i] for i in places]
+    w = np.ones(len(known)) if weights is None else weights[places]
     value = known[0] if known and len(set(known)) == 1 else None
     if any(isinstance(value, str) for value in known):
-        return _fit_texts(known, most, least) or {"kind": "none", "value": value}
+        return _fit_texts(known, w, most, least) or {"kind": "none", "value": value}
     if value is None and known:
-        return _fit_numbers(np.array(known, dtype=np.float64), read)
+        return _fit_numbers(np.array(known, dtype=np.float64), None if weights is None else w, read)
     return {"kind": "none", "value": value}
 
 
-def _fit_numbers(numbers: np.ndarray, read: str) -> dict[str, Any]:
+def _fit_numbers(numbers: np.ndarray, weights: np.ndarray | None, read: str) -> dict[str, Any]:
     """Kind and parameters of a column of several numbers."""
-    mean, scale = float(numbers.mean()), float(numbers.std())
+    mean, scale = _mean_and_deviation(numbers, weights)
     if not np.isfinite(scale):
         raise InputError("FilledTable reads numbers whose squares are finite; rescale the columns")
     if scale <= 1e-14 * float(np.abs(numbers).max()):
         return {"kind": "none", "value": None}
     found: dict[str, Any] = {"kind": "number", "mean": mean, "scale": scale}
     if read == "ranks" and len(np.unique(numbers)) > 2:
-        found["knots"] = _knots(numbers)
-        scores = _scores(numbers, found)
-        found |= {"mean": float(scores.mean()), "scale": float(scores.std())}
+        found["knots"] = _knots(numbers, np.ones(len(numbers)) if weights is None else weights)
+        found["mean"], found["scale"] = _mean_and_deviation(_scores(numbers, found), weights)
     return found
+
+
+def _mean_and_deviation(numbers: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
+    if weights is None:
+        return float(numbers.mean()), float(numbers.std())
+    mean = float(np.average(numbers, weights=weights))
+    return mean, float(np.average((numbers - mean) ** 2, weights=weights)) ** 0.5
