@@ -118,7 +118,7 @@ def test_codes_with_leading_zeros(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize("name", ["t.csv", "t.txt"])
 def test_files_with_nul_characters_get_an_encoding_only_if_it_reads_them(tmp_path: Path, name: str) -> None:
-    rows = "".join(f"caf\xe9 {i},{i}\n" for i in range(30))
+    rows = "".join(f"th\xe9 {i},{i}\n" for i in range(30))
     binary = (
         rows.encode("latin-1") + b"\0\0\0,1\n",
         b"\0" * 400,

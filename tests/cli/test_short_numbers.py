@@ -64,7 +64,7 @@ def test_labels_of_rows_without_names_are_matched_by_order(capsys: pytest.Captur
     assert main([*words, *REGS]) == 0
     said = capsys.readouterr()
     assert "K.csv has no names of rows: those of numbers.csv belong to its rows in the order of the file" in said.err
-    assert float(said.out.partition("R^2 ")[2][:5]) > 0.99  # of another order nothing could be predicted
+    assert float(said.out.partition("R^2 ")[2][:5]) > 0.9  # of another order nothing could be predicted
     write("short.csv", "side", ["left", "right"] * 19)
     assert main(["map", "K.csv", "--gram", "--labels", "short.csv", "--color", "side", "-o", "m.html"]) == 2
     said = capsys.readouterr().err

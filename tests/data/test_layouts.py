@@ -220,8 +220,8 @@ def test_a_first_column_without_a_name_is_data_where_it_is_asked_for(tmp_path: P
         (b"\x1f\x8b\x08\x00rest", "gzip"),
         (b"PAR1rest", "a parquet file"),
         (b"PK\x03\x04rest", r"\.xlsx"),
-        (b"a,b\n1,2\n3,\x004\n", "a NUL character at byte 10"),
-        ("a,b\n1,2\n".encode("utf-16-le"), "a NUL character at byte 1"),
+        (b"a,b\n1,2\n3,\x004\n", "a NUL character at place 10"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "a NUL character at place 1"),
     ],
 )
 def test_what_is_no_text_is_said_to_be_what_it_is(tmp_path: Path, content: bytes, what: str) -> None:
