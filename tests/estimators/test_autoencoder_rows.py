@@ -262,7 +262,7 @@ def test_a_robust_loss_fits_and_says_so(loss: Any) -> None:
     assert share(model, NEW) < 0.1
     assert not hasattr(model, "gap_")
     U = (X - X.mean(0)) / np.sqrt(X.var(0).sum())
-    R = U - model.model_.decode(model.model_.from_user(torch.from_numpy(model.codes_))).numpy()
+    R = U - model.model_.decode(model.model_.from_user(torch.tensor(model.codes_))).numpy()
     far = np.linalg.norm(R, axis=1) > (model.loss_.kappa if isinstance(model.loss_, Huber) else model.loss_.epsilon)
     if not isinstance(model.loss_, SquaredEpsilonInsensitive):
         np.testing.assert_array_equal(model.saturated_, np.flatnonzero(far))
@@ -278,7 +278,7 @@ def test_powers_up_to_two_fit_too() -> None:
     assert share(other, NEW) < 0.1
     assert len(other.saturated_) == 0
     U = (X - X.mean(0)) / np.sqrt(X.var(0).sum())
-    said = other.model_.decode(other.model_.from_user(torch.from_numpy(other.codes_)))
+    said = other.model_.decode(other.model_.from_user(torch.tensor(other.codes_)))
     lost = Power(1.5).value(torch.from_numpy(U) - said)
     assert float(lost.mean()) < other.objective_ < float(lost.mean()) + 0.1
 
@@ -418,7 +418,7 @@ def test_their_regularisers_are_chosen_and_files_of_rows_have_the_same_model(
 
 
 def test_white_codes_are_white_and_soft_ones_near_the_sphere() -> None:
-    assert Whitened().violation(torch.as_tensor(fit_once(formed("white"), X).codes_)) < 1e-9
+    assert Whitened().violation(torch.tensor(fit_once(formed("white"), X).codes_)) < 1e-9
     assert Whitened().violation(torch.as_tensor(formed("white").fit(NEW).transform(X))) < 0.5
     free = plain_model()
     apart = []

@@ -130,4 +130,4 @@ def test_more_items_than_are_descended_on_are_coded_as_new_ones(monkeypatch: pyt
         monkeypatch.setattr(module, "MAX_ENCODER_ROWS", 120)
     few = fitted()
     assert share(few, NEW) < 1.5 * share(MODEL, NEW)
-    assert torch.isfinite(torch.as_tensor(few.codes_)).all()
+    assert torch.isfinite(torch.tensor(few.codes_)).all()

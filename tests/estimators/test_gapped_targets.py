@@ -104,7 +104,8 @@ def test_the_choice_by_cross_validation() -> None:
 
 def test_a_part_without_weight_is_refused() -> None:
     folds = [(np.arange(1), np.arange(1, 20)), (np.arange(10), np.arange(10, 20))]
-    with pytest.raises(InputError, match="sample_weight is zero for all training rows of fold 0 of cv"):
+    message = "sample_weight is zero for all training rows, or all held-out rows, of fold 0 of cv"
+    with pytest.raises(InputError, match=message):
         OperatorKernelRegressorCV(Gaussian(0.3), cv=folds).fit(X, Y, sample_weight=WEIGHTS)
 
 

@@ -55,7 +55,7 @@ def test_rows_in_another_order_have_the_same_map(n: int, pairs: int, monkeypatch
     model, other = KernelMap(n_neighbors=10).fit(X), KernelMap(n_neighbors=10).fit(X[order])
     np.testing.assert_array_equal(other.codes_, model.codes_[order])
     np.testing.assert_array_equal(other.row_recall_, model.row_recall_[order])
-    at, sums = torch.as_tensor(model.codes_), model.model_.sums  # those of the fit
+    at, sums = torch.tensor(model.codes_), model.model_.sums  # those of the fit
     computed = fixed_sums(torch.as_tensor(model.model_.places), torch.as_tensor(model.model_.weights))
     assert torch.equal(sums.at(at)[1], computed.at(at)[1])
 

@@ -59,7 +59,7 @@ def test_options_are_those_of_the_fit_or_rules() -> None:
     assert "f_3(f_2(f_1(x_i)))" in plain.equations[0]
     assert "R^3 -> R^1" in plain.equations[0]
     regressor = OperatorKernelRegressor(Gaussian(0.3)).plan(X, Y)
-    assert regressor.summary.endswith("(8.3 matrices of n x n)")
+    assert regressor.summary.endswith("(9.8 matrices of n x n)")
     assert regressor.options["reg"] == "least error of rows left out, of 17"
     assert OperatorKernelRegressor(Gaussian(0.3), loss="huber").plan(X, Y).options["reg"] == "0.001"
     assert "decoder_kernel" in KernelPCA().plan(X).options

@@ -101,10 +101,10 @@ def test_pre_images_choose_their_ridge() -> None:
     assert 1e-8 < chosen.reg_ < 1.0
     assert KernelPCA(3, reg=1e-3).fit(X).reg_ == 1e-3
     path = ridge_path(
-        chosen.decoder_kernel_._gram(torch.as_tensor(chosen.codes_)), torch.as_tensor(X - X.mean(0)), [1e-8, 1.0]
+        chosen.decoder_kernel_._gram(torch.tensor(chosen.codes_)), torch.as_tensor(X - X.mean(0)), [1e-8, 1.0]
     )
     best = ridge_path(
-        chosen.decoder_kernel_._gram(torch.as_tensor(chosen.codes_)), torch.as_tensor(X - X.mean(0)), [chosen.reg_]
+        chosen.decoder_kernel_._gram(torch.tensor(chosen.codes_)), torch.as_tensor(X - X.mean(0)), [chosen.reg_]
     )
     assert best.leave_one_out[0] < path.leave_one_out.min()
     for name, bad in (("reg", {"reg": "best"}), ("storage", {"reg": "auto", "storage": "tiles"})):

@@ -43,6 +43,8 @@ def private_copy(value: Any) -> Any:
 
 def read_only(value: Any) -> Any:
     """A view of a fitted array that cannot be written, also in a list or tuple; other values as they are."""
+    if torch.compiler.is_compiling():  # a graph holds the values, and does not write them
+        return value
     if isinstance(value, np.ndarray) and value.flags.writeable:
         value = value.view()
         value.flags.writeable = False

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rkhs._core.copies import are_measured
 from rkhs.data import dataset
 
 TENFOLD = 10.0
@@ -218,6 +217,8 @@ def repeats_items(kind: str, X: np.ndarray | None) -> bool:
     """Whether equal items are one item measured again, not a combination of a few values that new rows have too."""
     if kind not in ("vectors", "table") or X is None:
         return True
+    from rkhs._core.copies import are_measured
+
     return are_measured(as_numbers(X) if X.dtype == object else X)
 
 

@@ -312,6 +312,8 @@ class KernelEstimator(EngineThreads, WholeFits):
         gram = kernel.domain == "gram"
         given = None if streams(X, kernel, storage) else RowWeights.of_rows(sample_weight, X, gram=gram)
         rows = X if given is None else given.of(X, "X", gram=gram)
+        if given is not None and len(given) < min(at_least, given.n_given):
+            raise InputError(f"X must have at least {at_least} rows of positive weight; got n_samples={len(given)}")
         reader, items = Reader.fit(self, rows, kernel, weights=given, at_least=at_least, storage=storage)
         if given is None:
             given = RowWeights.read(sample_weight, items.shape[0] if isinstance(items, Rows) else len(items)).on_all()

@@ -25,7 +25,7 @@ from rkhs.estimators.regression.gapped_curves import (
     filled_with_means,
     fit_curves_with_gaps,
 )
-from rkhs.estimators.regression.options import read_operator_kernel
+from rkhs.estimators.regression.operator_kernels import read_operator_kernel
 from rkhs.estimators.regression.terms import FIXED_REG, Regression
 from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
 from rkhs.losses import Squared, as_loss

@@ -20,7 +20,7 @@ from rkhs._core.ownership import private_copy
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.ranked_candidates import Ranking, rank
 from rkhs.estimators.regression.base import KernelMachine
-from rkhs.estimators.regression.options import in_coordinates, read_operator_kernel
+from rkhs.estimators.regression.operator_kernels import in_coordinates, read_operator_kernel
 from rkhs.estimators.regression.sets import LeftOutMachine, read_coverage
 from rkhs.estimators.regression.terms import Regression
 from rkhs.estimators.run import items_bytes

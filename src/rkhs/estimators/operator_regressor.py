@@ -10,7 +10,7 @@ from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.gapped_targets import check_gaps, fit_with_gaps
 from rkhs.estimators.regression.machine_in_features import fit_in_features
-from rkhs.estimators.regression.options import in_coordinates, read_operator_kernel
+from rkhs.estimators.regression.operator_kernels import in_coordinates, read_operator_kernel
 from rkhs.estimators.regression.rows_in_features import FeatureRows
 from rkhs.estimators.regression.terms import REGS, Regression
 from rkhs.estimators.run import items_bytes

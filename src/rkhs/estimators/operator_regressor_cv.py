@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -20,7 +20,7 @@ from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.estimators.regression.base import VectorRegressor, numbered_groups
 from rkhs.estimators.regression.gapped_targets import check_gaps
 from rkhs.estimators.regression.grid import MachineGrid
-from rkhs.estimators.regression.options import MachineOptions, read_operator_kernel
+from rkhs.estimators.regression.operator_kernels import read_operator_kernel
 from rkhs.estimators.regression.terms import term_grams
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive, as_loss
 from rkhs.selection.loss_scale import copies as copies, merged_copies, warn_of_repeats
@@ -341,7 +341,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Folds of ``cv``; rows with equal entries of ``alike`` (n,) are on one side of those that are drawn."""
         asked = self.cv
-        if isinstance(asked, str):
+        if isinstance(asked, str) and asked in ("auto", "items"):
             asked = min(FOLDS, len(np.unique(alike)))
         elif hasattr(asked, "test_fold") and hasattr(asked, "split"):  # scikit-learn's PredefinedSplit: given pairs
             asked = list(asked.split())
@@ -422,7 +422,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
             regs = [reg * self._variance(grams, weights / weights.sum()) for reg in regs]
         tol = check_number(self.tol, "tol", at_least=0.0)
         tol = max(tol, min(_COARSER * tol, _COARSEST))
-        options = MachineOptions(self.losses_[0], regs[0], bool(self.center), self.solver, tol, self.max_iter)
+        options = replace(self._read_options(), loss=self.losses_[0], reg=regs[0], tol=tol)
         return MachineGrid(resolved, grams, training.targets, weights, self.losses_, regs, options, self.criterion_)
 
     def _variance(self, grams: list[Tensor], weights: Tensor) -> float:

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_operator
-from rkhs.estimators.regression.options import MachineOptions, in_coordinates
+from rkhs.estimators.regression.operator_kernels import in_coordinates
+from rkhs.estimators.regression.options import MachineOptions
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss
 from rkhs.models import path_values

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import torch
 from torch import Tensor
 
-from rkhs.estimators.regression.options import MachineOptions, in_coordinates
+from rkhs.estimators.regression.operator_kernels import in_coordinates
 from rkhs.estimators.run import Run
 from rkhs.estimators.storage import announce_features
 from rkhs.estimators.training import Training
-from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, Squared
 from rkhs.outputs import Euclidean
 from rkhs.selection.loss_scale import mean_factor, merged_copies, typical_size
@@ -20,6 +19,10 @@ from rkhs.spaces import Data, Source, fit_euclidean, open_source
 from rkhs.spaces.feature_gram import PassedFeatures, RowFeatures
 from rkhs.spaces.features import Storage
 from rkhs.spaces.sums import BlockPass, block_ridge
+
+if TYPE_CHECKING:
+    from rkhs.estimators.regression.options import MachineOptions
+    from rkhs.kernels import OperatorKernel
 
 HELD = 2**30
 """Largest size in bytes of features that are kept in memory and not recomputed for every product."""
