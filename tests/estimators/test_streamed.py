@@ -13,7 +13,6 @@ from rkhs._core.errors import InputError
 from rkhs.estimators import decode_chunks
 from rkhs.evaluation import decoding_quality
 from rkhs.kernels import FromFunction, Gaussian, Linear, MeanEmbedding
-from tests.tables import read_table
 
 
 def data(n: int = 60) -> np.ndarray:
