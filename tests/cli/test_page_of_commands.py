@@ -76,3 +76,31 @@ def test_the_table_of_flags_is_that_of_the_parser() -> None:
         for flag in re.findall(r"`(--[\w-]+)", row[0].partition(":")[0])
     }
     assert stated == expected
+
+
+def commands_of(text: str) -> list[tuple[str, list[str]]]:
+    """The command and the flags of each call of rkhs in code: a line of a block, perhaps continued, or a span."""
+    fence = re.compile(r"^```([^\n]*)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+    blocks = [code for language, code in fence.findall(text) if language in ("", "sh", "console")]
+    spans = re.findall(r"`([^`]+)`", fence.sub("", text))
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    lines += [line.strip() for line in text.splitlines() if line.startswith("   rkhs ")]  # a block of a tutorial
+    calls = [re.match(r"\s*rkhs ([a-z]+)\b(.*)", line) for line in [*lines, *(" ".join(s.split()) for s in spans)]]
+    known, _ = flags_by_command()
+    found = [(call[1], re.findall(r"(?<!\S)--[a-z][\w-]*", call[2])) for call in calls if call]
+    return [(name, flags) for name, flags in found if name in known]
+
+
+def test_every_command_of_every_page_has_flags_that_exist() -> None:
+    root = Path(__file__).resolve().parents[2]
+    pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / "tutorials").glob("*.py")]
+    _, known = flags_by_command()
+    found = [(page, *call) for page in pages for call in commands_of(re.sub(r"(?m)^# ?", "", page.read_text()))]
+    wrong = [
+        f"{page.relative_to(root)}: rkhs {name} has no {flag}"
+        for page, name, flags in found
+        for flag in flags
+        if flag != "--help" and name not in known.get(flag, set())
+    ]
+    assert not wrong, "\n".join(wrong)
+    assert len(found) > 80
