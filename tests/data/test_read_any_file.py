@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.io
+import scipy.sparse
+import sklearn.datasets
 
 from rkhs.cli.main import main, whole_parser
 from rkhs.cli.options import read_options
@@ -109,6 +112,63 @@ def test_windows_of_a_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     frame = pd.DataFrame(np.arange(60).reshape(30, 2))
     several = np.lib.stride_tricks.sliding_window_view(frame, 24, axis=0)
     assert several.shape == (7, 2, 24)
+
+
+def test_new_files_are_read_with_the_options_of_the_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_file(SECTIONS["Titles above the header"])
+    assert main([*shlex.split(line_of(SECTIONS["Titles above the header"])[1])[1:], "--quiet"]) == 0
+    assert main(["transform", "model.rkhs", "titled.csv", "-o", "codes.csv"]) == 0
+    assert len(pd.read_csv("codes.csv")) == 3
+
+
+def write_other(name: str, frame: pd.DataFrame) -> None:
+    """Write a frame of numbers to a format that is not read."""
+    rows = [" ".join(map(repr, row)) for row in frame.to_numpy().tolist()]
+    names = list(frame.columns)
+    lines = {
+        "old.dat": [" ".join(names), *rows],
+        "old.gct": [
+            "#1.2",
+            "2\t2",
+            "\t".join(["Name", "Description", *names]),
+            "g1\tnone\t1.5\t3.25",
+            "g2\tnone\t2.5\t4.75",
+        ],
+        "old.arff": [
+            "@relation r",
+            *(f"@attribute {n} numeric" for n in names),
+            "@data",
+            *(r.replace(" ", ",") for r in rows),
+        ],
+    }
+    if name == "old.json":
+        frame.to_json(name)
+    elif name == "old.dta":
+        frame.to_stata(name, write_index=False)
+    elif name == "old.mtx":
+        scipy.io.mmwrite(name, scipy.sparse.coo_array(frame.to_numpy()))
+    elif name == "old.svm":
+        sklearn.datasets.dump_svmlight_file(frame.to_numpy(), np.zeros(len(frame)), name)
+    else:
+        Path(name).write_text("\n".join(lines[name]))
+
+
+@pytest.mark.parametrize("name", ["old.json", "old.dta", "old.dat", "old.gct", "old.arff", "old.mtx", "old.svm"])
+def test_the_line_that_converts_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"weight": [1.5, 2.5], "price": [3.25, 4.75]})
+    write_other(name, frame)
+    (line,) = (span for span in re.findall(r"`([^`]+)`", TEXT.split("## Files that are not read")[1]) if name in span)
+    if ".csv" not in line and "new." not in line:
+        line += '.to_csv("new.csv", index=False)'  # as the page says of both in this row
+    exec(line, {"pandas": pd, "numpy": np, "scipy": scipy, "sklearn": sklearn})
+    if Path("new.npz").exists():
+        found = scipy.sparse.load_npz("new.npz").toarray() if name == "old.mtx" else np.load("new.npz")["X"]
+    else:
+        read = read_frame(Path("new.csv"), {})
+        found = (read.set_index("Name") if name == "old.gct" else read).to_numpy(float)
+    np.testing.assert_array_equal(found, frame.to_numpy())
 
 
 def test_the_page_has_every_file_that_is_read_or_converted() -> None:
