@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rkhs.data import Dataset
+from rkhs.data.dataset import existing_path
 from rkhs.data.formats import TABLES, extension_of
 from rkhs.data.frames import frame_blocks, read_frame, selected, to_dataset, with_index
 from rkhs.data.items import kind_of, read_objects
@@ -13,14 +14,15 @@ from rkhs.data.items import kind_of, read_objects
 
 def read_table(path: str | Path, *, index_column: Any = None, columns: Any = None, **read: Any) -> Dataset:
     """The rows of a table or an array."""
-    if extension_of(path) not in TABLES:
-        return read_objects(Path(path), kind_of(Path(path)), key=read.get("key"), fingerprint={})
-    frame = with_index(read_frame(Path(path), read), index_column)
+    file = existing_path(path)
+    if extension_of(file) not in TABLES:
+        return read_objects(file, kind_of(file), key=read.get("key"), fingerprint={})
+    frame = with_index(read_frame(file, read), index_column)
     return to_dataset(selected(frame, columns, None), str(path))
 
 
-def read_blocks(path: str | Path, rows: int, **read: Any) -> list[Dataset]:
+def read_blocks(path: str | Path, rows: int, *, index_column: Any = None, **read: Any) -> list[Dataset]:
     """The rows of a table or an array, some at a time."""
     if extension_of(path) not in TABLES:
         return [read_table(path, **read)]
-    return [to_dataset(with_index(frame, None), str(path)) for frame in frame_blocks(Path(path), read, rows)]
+    return [to_dataset(with_index(frame, index_column), str(path)) for frame in frame_blocks(Path(path), read, rows)]

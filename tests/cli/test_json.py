@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import rkhs
+from rkhs._core.model_container import FORMAT, read_container, write_container
 from rkhs.cli.main import main
 from rkhs.cli.summaries import print_json
 from rkhs.data import write_codes
@@ -79,3 +80,13 @@ def test_info_builds_nothing(folder: Path) -> None:
     assert facts["kernel"].startswith("Sum(terms=(Gaussian(gamma=0.5), Linear(")
     assert facts["input"] == "in.csv (vectors)"
     assert facts["explained variance"].count("%") == 2
+
+
+def test_info_of_a_damaged_description_is_an_error_of_the_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rkhs.save(rkhs.KernelPCA(2).fit(X), "m.rkhs")
+    found = read_container("m.rkhs", FORMAT, 2**30)
+    write_container("bad.rkhs", found.content | {"notes": 3, "params": []}, found.arrays, FORMAT)
+    assert main(["info", "bad.rkhs"]) == 2
+    assert "the description of the model is damaged" in capsys.readouterr().err

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import gc
 import io
+import os
 import time
 import warnings
 import zipfile
@@ -148,3 +150,90 @@ def test_a_damaged_archive_is_closed_again(tmp_path: Path) -> None:
             with pytest.raises(InputError):  # an open handle would be a warning, and warnings are errors
                 read(path)
     gc.collect()
+
+
+def test_only_the_array_that_is_asked_for_counts(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("large.npy", header((10**13, 1)))
+        archive.writestr("small.npy", header((2, 1)) + bytes(16))
+    np.testing.assert_array_equal(read_table(tmp_path / "x.npz", key="small").X, np.zeros((2, 1)))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes in the file system")
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        *((f"x{extension}", read_table) for extension in (".csv", ".npy", ".npz", ".parquet", ".smi")),
+        *((f"x{extension}", read_items) for extension in (".txt", ".ts", ".edgelist", ".npz")),
+        ("x.fasta", read_items),
+        ("x.txt", partial(read_items, kind="texts")),
+        ("x.csv", read_series),
+        ("x_A.txt", read_graphs),
+    ],
+)
+def test_pipes_and_devices_are_not_read(tmp_path: Path, name: str, read: Any) -> None:
+    path = tmp_path / name
+    os.mkfifo(path)
+    for _ in range(2):
+        with pytest.raises(InputError, match="which is a (pipe|device); copy what it gives"):
+            read(path)
+        path.unlink()
+        path.symlink_to("/dev/zero")
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a\n1\n")
+    monkeypatch.setattr(os, "access", lambda *_: False)  # a test may run as root, who may read everything
+    with pytest.raises(InputError, match="which you may not read"):
+        read_table(path)
+
+
+def test_formulas_are_escaped_in_csv_and_names_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "z.csv"
+    write_codes(path, np.ones((len(NAMES), 2)) * -1.5, row_names=NAMES, column_names=["=a", "-b"])
+    with open(path, newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["", "'=a", "'-b"]
+    for row, name in zip(rows[1:], NAMES, strict=True):
+        assert row[1:] == ["-1.5", "-1.5"]
+        assert row[0] == (name if name in ("'x", "-1.5", "+3e2", "plain") else f"'{name}")
+    found = read_table(path)
+    assert found.row_names == tuple(NAMES)
+    assert found.column_names == ("=a", "-b")
+    assert read_table(path, columns=["=a"]).column_names == ("=a",)
+    assert read_table(path).row_names == tuple(NAMES)
+
+
+def test_long_values_are_shortened_in_messages(tmp_path: Path) -> None:
+    cell = "x" * 100_000
+    path = tmp_path / "x.csv"
+    for content in (f"a,b\n1,2\n3,{cell}\n", f"{cell},1\n2,3\n"):
+        path.write_text(content)
+        with pytest.raises(InputError, match=r"\(100000 characters\)") as caught:
+            read_table(path)
+        assert len(str(caught.value)) < 700
+
+
+@pytest.mark.parametrize("read", [read_table, read_graphs, read_items, read_series])
+@pytest.mark.parametrize("path", [3, None, b"a.csv", ["a.csv"]])
+def test_what_is_no_name_of_a_file_is_refused_by_its_argument(read: Any, path: Any) -> None:
+    with pytest.raises(InputError, match="`path`"):
+        list(read(path))
+    with pytest.raises(InputError, match="`path`"):
+        write_codes(path, np.ones((2, 2)))
+
+
+def test_damaged_headers_and_notes_are_typed_errors(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    for text in (b"{'descr': '<f8', (", b"{\n  'a'\n 'b'", b"[" * 200):
+        path.write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
+        for read in (read_table, read_series):
+            with pytest.raises(InputError, match="cannot be read"):
+                list(read(path))
+    pq = pytest.importorskip("pyarrow.parquet", reason=NEEDS_TABLES)
+    pa = pytest.importorskip("pyarrow", reason=NEEDS_TABLES)
+    damaged = pa.table({"a": [1.0]}).replace_schema_metadata({"pandas": '{"columns": [{}], "index_columns": ["b"]}'})
+    pq.write_table(damaged, tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="complete parquet file"):
+        read_table(tmp_path / "a.parquet")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rkhs import FunctionalKernelRegressor, KernelAutoencoder
-from rkhs.data import curves_on_grid
+from rkhs.cli.main import main
+from rkhs.data import curves_on_grid, read_items
 from rkhs.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -80,3 +82,65 @@ def test_estimators_take_them_with_their_grid() -> None:
 def test_what_is_refused(given: Any, options: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         curves_on_grid(given, **options)
+
+
+def test_files_with_empty_cells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X = gapped()
+    file = tmp_path / "curves.csv"
+    cells = [",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in X]
+    file.write_text("\n".join([",".join(map(repr, T.tolist())), *cells]) + "\n")
+    data = read_items(file, kind="curves", header=True)
+    np.testing.assert_array_equal(data.X, curves_on_grid(X, T).data_matrix[:, :, 0])
+    assert data.filled == np.isnan(X).sum()
+    model = str(tmp_path / "m.rkhs")
+    assert main(["fit", str(file), "--kind", "curves", "--header", "yes", "-o", model]) == 0
+    assert f"{data.filled} empty cells of curves are filled by straight lines" in capsys.readouterr().err
+    assert main(["transform", model, str(file), "--header", "yes", "-o", str(tmp_path / "z.csv")]) == 0
+    cells[3] = cells[3].replace(cells[3].split(",")[0], "", 1)
+    file.write_text("\n".join([",".join(map(repr, T.tolist())), *cells]) + "\n")
+    assert main(["fit", str(file), "--kind", "curves", "--header", "yes", "-o", model]) == 2
+    said = capsys.readouterr().err
+    assert "got 1 curves with gaps at an end: row 4; take these curves out of the file; or pass --header yes" in said
+    assert "--header yes in place of --kind curves, which fills gaps from the nearest rows" in said
+    assert main(["fit", str(file), "--header", "yes", "-o", model]) == 0
+    capsys.readouterr()
+    # An infinite value is no gap, whatever gaps there are beside it.
+    cells[3], cells[5] = cells[2], cells[5].replace(cells[5].split(",")[0], "inf", 1)
+    file.write_text("\n".join([",".join(map(repr, T.tolist())), *cells]) + "\n")
+    assert main(["fit", str(file), "--kind", "curves", "--header", "yes", "-o", model]) == 2
+    assert "got 'inf' in row 6 (line 7), column '0.0' (1 such cells in all)" in capsys.readouterr().err
+    # A curve without any value is left out and counted.
+    cells[5] = "," * (X.shape[1] - 1)
+    named = [f"c{i},{row}" for i, row in enumerate(cells)]
+    file.write_text("\n".join(["id," + ",".join(map(repr, T.tolist())), *named]) + "\n")
+    assert main(["fit", str(file), "--kind", "curves", "-o", model]) == 0
+    assert "left out, because no cell is known: row 6" in capsys.readouterr().err
+    assert main(["report", model, str(file), "-o", str(tmp_path / "page.html")]) == 0
+    out = capsys.readouterr()
+    assert "cells were empty: filled by straight lines between known values" in out.out
+    assert "empty cells of curves are filled" in out.err  # of new curves too
+
+
+def test_names_with_the_x_of_r_are_times(tmp_path: Path) -> None:
+    (tmp_path / "nir.csv").write_text('"","X1350","X1350.5","X1351"\n"a",1,2,3\n"b",2,3,5\n"c",0,1,1\n')
+    data = read_items(tmp_path / "nir.csv", kind="curves")
+    np.testing.assert_array_equal(data.times, [1350.0, 1350.5, 1351.0])
+    assert data.row_names == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("moved", [0.0, 0.4])
+def test_a_folder_holds_a_curve_a_file(tmp_path: Path, moved: float) -> None:
+    """Curves on the axis of the first file, which falls, by the names of their files."""
+    axis = np.arange(40.0, 10.0, -1.0)
+    for i, end in enumerate(("dpt", "asc", "csv", "xy")):
+        at = axis + moved * i
+        Path(tmp_path, f"milk_{i}.0.{end}").write_text("".join(f"{x:.5f},{i + x / 10:.6f}\n" for x in at))
+    found = read_items(tmp_path)
+    assert (found.kind, found.row_names) == ("curves", ("milk_0.0", "milk_1.0", "milk_2.0", "milk_3.0"))
+    assert found.times is not None
+    assert found.times.tolist() == sorted(axis[axis >= 11.0 + 3 * moved] if moved else axis)
+    np.testing.assert_allclose(found.X, np.arange(4.0)[:, None] + found.times / 10.0)
+    assert any("straight lines" in note for note in found.guessed) == (moved > 0.0)
+    Path(tmp_path, "notes.csv").write_text("a,b,c\n1,2,3\n")
+    with pytest.raises(InputError, match=r"notes.csv: expected two columns, an axis that rises or falls, and values"):
+        read_items(tmp_path)

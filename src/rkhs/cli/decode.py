@@ -15,7 +15,6 @@ from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.inputs import chunks_for_model, user_errors
 from rkhs.cli.kinds import diag_options
-from rkhs.cli.options import FILE, INPUT, MODEL
 from rkhs.cli.outputs import SHEETS, TABLES, Outputs, of_class, read_model_file
 from rkhs.cli.rows import write_number_parts
 from rkhs.data import Dataset, formats
@@ -24,18 +23,6 @@ from rkhs.data.frames import read_frame, to_dataset
 from rkhs.data.items import read_objects
 from rkhs.data.writers import write_rows
 
-OPTIONS = f"""{FILE}
-CODES  a file that rkhs transform wrote
--o, --output FILE  (required) file to write; rankings are .csv or .xlsx
---candidates FILE  items to choose from, read like the input of the fit (for a Gram model their kernel values with the
-    training rows); default: vectors where the model has them, else the training items. A ranking counts them from 1 in
-    the order of the file
---by {{auto,codes,features}} [auto]  ranking of candidates: by their own codes, or by the features that the codes decode
-    to, where training items come first (default auto: codes for models of features)
---n-best K  number of candidates listed for each code (default 5)
---chunk-rows N [10000]  number of candidates held in memory at a time (.csv, .tsv, .smi and .npy files; default
-    %(default)s)
---diag VALUE  k(z, z) of the candidates, for a Gram model and --by features{MODEL}{INPUT}"""
 Names = Sequence[str] | dict[int, str] | None  # by number of the candidate
 
 

@@ -13,7 +13,7 @@ from rkhs.cli.columns import column_sentences
 from rkhs.cli.engines import find_rows, open_stream
 from rkhs.cli.inputs import read_input, user_errors
 from rkhs.cli.kinds import chose_kernel
-from rkhs.cli.options import ENGINE, GRAM, INPUT, JSON, KERNEL, LABELS, QUIET, SCALE, SEED, TARGETS, refuse_flags
+from rkhs.cli.options import refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.predictors import fit_predictor
 from rkhs.cli.robust import Fitted, fit_items
@@ -23,47 +23,6 @@ from rkhs.cli.summaries import print_result
 if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
-
-
-EXAMPLES = """\
-input: tables (.csv, .tsv, .xlsx, .parquet, .feather; .npy, .npz), molecules (.smi, .sdf; --smiles COLUMN), sequences
-(.fasta, .txt), graphs (a folder in the TU format or .graphml, .gml and .edgelist files), series (.ts, --kind series),
-curves (--kind curves), spectra (.mgf, .msp, .ms).
-
-kernels: a name, name(parameter=value), and sums, products and multiples of such: 'gaussian(gamma=median) + 0.1*linear'.
-Quote them for the shell. Names, with the defaults by kind marked *:
-  vectors    gaussian, laplacian, matern, linear, cosine, polynomial, arccosine, ntk; fromsklearn(chi2)
-  molecules  tanimoto *, minmax (* for counts); molecules (on SMILES; * with --predict)
-  graphs     weisfeilerlehman (wl), shortestpath (sp); 'wl(2) + sp' *
-  sequences  spectrum *, mismatch; texts: spectrum(1, tokens=words) *
-  series     shiftinvariant (sink) *, globalalignment (gak) *, dynamictimewarping (dtw)
-  spectra    massspectrum *
-  curves     functionalgaussian, functionallaplacian; * those of vectors
-
-examples:
-  rkhs fit table.csv -o model.rkhs --codes codes.csv
-  rkhs fit prices.csv --read sep=';' --read decimal=, -o model.rkhs
-  rkhs fit table.csv --smiles structure --fingerprint 'counts(radius=3)' -o model.rkhs
-  rkhs fit MUTAG/ --kernel 'wl(n_iter=3)' -o model.rkhs
-  rkhs fit table.csv --predict price --loss huber -o model.rkhs
-"""
-FIT = f"""
---estimator NAME  estimator to fit (default KernelAutoencoder)
---set PARAM=VALUE  set any parameter of the estimator; may be given several times{SEED}{KERNEL}{GRAM}{SCALE}{LABELS}"""
-COMPONENTS = "\n--n-components P  dimension of the codes; 10,2,10 for a deep autoencoder"
-ROBUST = "\n--robust  find rows that look wrong, and fit without them"
-OPTIONS = f"""
-INPUT  a file or folder; see below
--o, --output MODEL  model file to write, such as model.rkhs; not needed with --codes{COMPONENTS}{FIT}
---codes FILE  write the codes of the input (.csv, .xlsx, .parquet or .npy)
---stream  read a .npy or parquet file block by block; estimators other than the default need
-    --set 'storage=nystroem(1000)'
---plan  fit nothing; print what the fit would do: storage, memory, problem, settings (not with --predict){QUIET}{JSON}
-prediction of numbers or of a class:
---predict COLUMN,...  columns of numbers, or one of texts, which are classes, to predict from the others, or from the
-    items with them; the settings are chosen by cross-validation. Cells of classes may be empty{TARGETS}
---loss {{squared,huber,epsilon_insensitive,squared_epsilon_insensitive,auto}}  default squared; huber and
-    epsilon_insensitive are robust to outliers; auto: squared or huber, by error{ROBUST}{ENGINE}{INPUT}"""
 
 
 def run(args: argparse.Namespace) -> None:

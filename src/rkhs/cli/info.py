@@ -8,12 +8,9 @@ from typing import Any
 from rkhs import estimators
 from rkhs._core.errors import brief
 from rkhs._core.model_container import file_sha256
-from rkhs.cli.options import FILE, JSON, MODEL
 from rkhs.cli.outputs import read_model_file
 from rkhs.cli.summaries import print_json
 
-OPTIONS = f"""{FILE}
---diagnosis  say what is wrong with the model, as rkhs.diagnose does: seconds for thousands of items{JSON}{MODEL}"""
 _NAMES = {"gap": "duality gap", "held_out_error": "held-out error"}
 _FITTED = ("kernel", "storage", "reg", "objective", "gap", "n_iter", "converged", "reason", "held_out_error")
 

@@ -14,9 +14,8 @@ from rkhs import estimators, plots, reports
 from rkhs._core.errors import InputError, warn
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
-from rkhs.cli.fit import FIT
 from rkhs.cli.inputs import user_errors
-from rkhs.cli.options import INPUT, changed
+from rkhs.cli.options import changed
 from rkhs.cli.outputs import PICTURES, Outputs
 from rkhs.cli.rows import short_labels
 from rkhs.cli.targets import read_rows
@@ -26,26 +25,6 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
 
 
-EXAMPLES = """\
-examples:
-  rkhs map table.csv -o map.png --color class
-  rkhs map molecules.csv --smiles smiles --color solubility -o map.svg
-  rkhs map gram.npy --gram --estimator kernel-pca -o map.pdf
-  rkhs map table.csv -o map.html --index-column name
-
-Rows that are near each other are near each other in the map, which looks at the 30 neighbours of each (--set
-n_neighbors=15). What that loses is printed: how many of its ten nearest rows a new row keeps, and what share of the
-variance of new rows cannot be rebuilt from the map. The column of --color is not used.
-A picture writes the names of classes, and of rows that lie far from each other. A page of .html zooms, searches, and
-shows what is under the mouse.
-"""
-OPTIONS = f"""
-INPUT  a file or folder, as rkhs fit reads them
--o, --output FILE  (required) what to write: a page, .html, or a picture, .png, .svg or .pdf (needs rkhs[plots])
---method NAME  neighbors (default): KernelMap, which keeps neighbours; autoencoder: two components of KernelAutoencoder,
-    from which rows are rebuilt best. --estimator names any other
---color COLUMN  column shown by colour: numbers, or at most 20 classes; whole numbers of at most ten values are
-    classes{FIT}{INPUT}"""
 _MOST_CLASSES = 20
 _FONTS = {
     *("Arial Unicode MS", "Hiragino Sans", "Malgun Gothic", "Microsoft YaHei", "Nirmala UI", "Noto Sans CJK JP"),

@@ -17,28 +17,12 @@ from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_change
 from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import default_kernel
-from rkhs.cli.options import INPUT, SCALE, changed
+from rkhs.cli.options import changed
 from rkhs.cli.outputs import SHEETS, Outputs
 from rkhs.cli.rows import label_columns, peeked
 from rkhs.data import Dataset
 from rkhs.data.writers import rounded, write_rows
 
-EXAMPLES = """\
-examples:
-  rkhs nearest library.csv --smiles smiles --top 3
-  rkhs nearest library.smi hits.smi -o neighbours.csv
-  rkhs nearest table.csv new.csv --index-column patient
-
-Molecules are compared by the Tanimoto similarity of their fingerprints, tables and curves by the Euclidean distance of
-rows, which are standardised as by rkhs fit, and other items by the kernel of their kind. --kernel takes another. The
-distance is that of features, the root of k(x, x) + k(y, y) - 2 k(x, y).
-"""
-OPTIONS = f"""
-KNOWN  items to choose from, as rkhs fit reads them
-[NEW]  items to find the nearest of (default: those of KNOWN)
--o, --output FILE  a .csv or .xlsx file to write; without it csv is printed
---top K [5]  how many for each item (default %(default)s)
---kernel EXPRESSION  kernel on the items; rkhs fit --help lists them{SCALE}{INPUT}"""
 _BLOCK = 2**21  # kernel values in memory at a time
 _SIMILARITIES = {"Tanimoto": "tanimoto", "MinMax": "minmax"}
 

@@ -16,33 +16,12 @@ from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import as_predictors_read, new_diagonal
-from rkhs.cli.options import INPUT, JSON, KERNEL, SCALE, changed
+from rkhs.cli.options import changed
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import named_rows, peeked, row_labels, write_number_parts
 from rkhs.cli.summaries import print_result
 from rkhs.data import Dataset
 
-EXAMPLES = """\
-examples:
-  rkhs novelty table.csv
-  rkhs novelty known.csv new.csv -o novelty.csv
-  rkhs novelty library.smi screened.smi -o novelty.csv
-  rkhs novelty curves.csv --kind curves
-
-p says how like the rows of FILE a row is. If a new row comes from the same source, p is below .05 with probability .05
-at most: a guarantee that needs no further data. Of a hundred ordinary rows some five are therefore below .05. Without
-NEW, p is the share of the rows of FILE that are at least as strange, so that some are small whatever the file holds:
-look at the score too. It is the posterior variance, and nears its largest value where nothing in FILE says anything of
-a row. p is at least 1/n for n rows of FILE, and 1/(n + 1) for those of NEW.
-"""
-OPTIONS = f"""
-FILE  rows that are known, as rkhs fit reads them
-[NEW]  rows to compare with them (default: those of FILE)
--o, --output FILE  write p and the score of each row (.csv, .xlsx, .parquet, .npy)
---alpha A [0.05]  rows with p of at most A are called novel (default %(default)s){KERNEL}
---gram  FILE is a Gram matrix; NEW holds kernel values with its rows
---diag FILE  with --gram: k(x, x) of the rows of NEW, a number a row, or one number if all have
-    it{SCALE}{JSON}{INPUT}"""
 _NAMED, _MOST_COLUMNS, _NAMED_COLUMNS = 10, 500, 3
 _UNUSUAL = 5  # rows that are named where no p can be small
 _FAR = 0.9  # of the largest score

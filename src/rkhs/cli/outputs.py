@@ -202,15 +202,3 @@ def of_class(model: object) -> str:
     """The class of a model behind its article."""
     name = type(model).__name__
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
-
-
-def check_diagonal(args: argparse.Namespace, model: estimators.KernelEstimator) -> None:
-    """Refuse kernel values of rows whose own ``k(x, x)`` can be anything."""
-    from rkhs._core.linalg import constant_value
-
-    known = getattr(model, "train_diag_", None) if model.kernel_.domain == "gram" and args.diag is None else None
-    if known is not None and constant_value(known) is None:
-        raise InputError(
-            f"{args.input}: errors need k(x, x) of these rows, which differ in the fit; normalise both matrices, "
-            "k(x, y) / sqrt(k(x, x) k(y, y)), and fit again; or give one value for all with --diag"
-        )

@@ -14,7 +14,6 @@ from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.cli.answers import Answer, check_asked, warn_of_rows, write_answers
 from rkhs.cli.inputs import parts_for_model, user_errors
-from rkhs.cli.options import FILE, INPUT, JSON, MODEL, ROWS
 from rkhs.cli.outputs import TABLES, Outputs, read_model_file
 
 if TYPE_CHECKING:
@@ -25,21 +24,6 @@ if TYPE_CHECKING:
 
 
 _BESIDE, _NOVELTY = ("low", "high", "sd"), "novelty_p"
-
-EXAMPLES = """\
-examples:
-  rkhs fit table.csv --predict price -o model.rkhs
-  rkhs predict model.rkhs new.csv -o prices.csv
-
-For each number the output holds the prediction, the ends of a set that holds the true value with about the probability
---coverage (with several numbers: all of them at once), and its standard deviation. novelty_p says how like the rows of
-the fit a row is: below .05 it is unlike nearly all of them, and its prediction is not to be trusted. A .npy file holds
-the predictions alone, and so does the output of models of other losses or of a Gram matrix.
-For a class the output holds the class of each row and the probabilities of all classes.
-"""
-OPTIONS = f"""{FILE}{ROWS}
--o, --output FILE  a .csv, .xlsx, .parquet or .npy file to write; without it csv is printed
---coverage A  probability that the ends, or the set, hold the true value (default 0.9){JSON}{MODEL}{INPUT}"""
 
 
 def run(args: argparse.Namespace) -> None:

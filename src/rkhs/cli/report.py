@@ -6,76 +6,47 @@ import argparse
 import os
 import shlex
 import sys
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from rkhs import reports
-from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
-from rkhs.cli.fit import COMPONENTS, FIT, ROBUST, print_kernel
+from rkhs.cli.fit import print_kernel
 from rkhs.cli.inputs import open_source, read_for_model, user_errors
-from rkhs.cli.options import INPUT, JSON, MODEL, changed, flags_in, refuse_flags
-from rkhs.cli.outputs import Outputs, after_writing, of_class, read_model_file, write_model
+from rkhs.cli.options import COMPONENTS, FIT, ROBUST, changed, flags_in, refuse_flags
+from rkhs.cli.outputs import Outputs, of_class, read_model_file
 from rkhs.cli.robust import check_robust, fit_items
-from rkhs.cli.summaries import print_result, reading_notes
+from rkhs.cli.summaries import reading_notes
 from rkhs.cli.targets import read_rows
 from rkhs.data import Dataset
 
-EXAMPLES = """\
-examples:
-  rkhs report table.csv
-  rkhs report table.csv --predict diagnosis --index-column patient -o patients.html
-  rkhs report molecules.csv --smiles smiles --predict solubility --n-components 5 --save-model model.rkhs
-  rkhs report curves.csv --robust
-  rkhs report model.rkhs new.csv
-
-The page says what is in the file, whether the column of --predict can be predicted, shows the map, which loses what it
-says, and items to look at. Open it in a browser. It is one file, needs no network, and
-can be sent to somebody else. The model is a KernelMap, as of rkhs map; with --n-components, --robust or --set a
-KernelAutoencoder."""
-
-OPTIONS = f"""
-FILE  a table, molecules or other items, which are fitted as rkhs fit does; or a model file, then DATA too
-[DATA]  items for the model of FILE
--o, --output PAGE [report.html]  page to write (default %(default)s)
---predict COLUMN  column that is predicted from the others and colours the map; the model does not see it
---at-most N [5000]  largest number of items on the page, evenly spaced in the file (default %(default)s)
---save-model MODEL  also write the fitted model{JSON}{COMPONENTS}{FIT}{ROBUST}{MODEL}{INPUT}"""
-_OF_FITS = [*flags_in(COMPONENTS + FIT + ROBUST), "save_model"]
+_OF_FITS = flags_in(COMPONENTS + FIT + ROBUST)
 
 
 def run(args: argparse.Namespace) -> None:
     """Fit or load, and write the page."""
     outputs = Outputs(("FILE", args.file), ("DATA", args.data), ("--labels", args.labels))
     args = changed(args, model=args.file, input=args.data)
-    check_count(args.at_most, "--at-most", at_least=2)
     check_robust(args)
     outputs.add("-o", args.output, (".html", ".htm"))
-    outputs.add_model("--save-model", args.save_model)
     model, data, target, robust = _fitted(args) if args.input is None else (*_loaded(args), [])
-    notes = () if args.save_model is None else (f"the model is written: {args.save_model}",)
-    with user_errors(), after_writing(*notes):
+    with user_errors():
         report = reports.make_report(
             model,
             data,
             target=target,
             target_name=str(args.predict),
-            at_most=args.at_most,
-            model_file=args.save_model if args.input is None else args.model,
+            model_file=None if args.input is None else args.model,
             commands=() if args.input is not None else next_commands(args.model, args.predict),
             progress=_print_progress,
             notes=reading_notes(args, data),
         )
         report.save(args.output)
     size = os.path.getsize(args.output)
-    sentences = {"summary": report.summary, "audit": report.audit, "warnings": report.warnings}
-    written = [] if args.save_model is None else [f"model: {args.save_model}"]
-    written.append(f"page: {args.output} ({size / 1e6:.1f} MB)")
-    facts = {"page": args.output, "bytes": size, "model": args.save_model, **sentences}
-    print_result(args, facts, [*chain.from_iterable(sentences.values()), *robust, *written])
+    print(*report.summary, *report.audit, *report.warnings, *robust, sep="\n")
+    print(f"page: {args.output} ({size / 1e6:.1f} MB)")
 
 
 def _print_progress(what: str) -> None:
@@ -87,21 +58,14 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None, 
         raise InputError(
             f"a report on a model needs items too: rkhs report {shlex.quote(args.model)} DATA; got the model alone"
         )
-    if args.sha256 is not None or args.max_bytes is not None:
-        raise InputError("--sha256 and --max-bytes are for a model file; got a data file alone; leave them out")
     args = changed(args, input=args.model)
     rows = read_rows(args, predict=args.predict)
     data, target = rows.data, rows.column("--predict")
     estimator = build_estimator(changed(args, estimator=_estimator(args)), data)
-    if not args.json:
-        print_kernel(args, estimator, data)
+    print_kernel(args, estimator, data)
     _print_progress(f"fit of {data.n_samples} items")
     with user_errors():
         fitted = fit_items(args, estimator, data)
-    if args.save_model is not None:
-        write_model(
-            args.save_model, fitted.model, data, args, **({"robust": fitted.facts(data)} if args.robust else {})
-        )
     return fitted.model, data, target, fitted.sentences(data)
 
 
@@ -112,7 +76,7 @@ def _estimator(args: argparse.Namespace) -> str | None:
 def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     """The model of a file, and items read as its training file was."""
     refuse_flags(args, _OF_FITS, f"is for a fit; got it with a model that is fitted, {args.model}; leave it out")
-    file = read_model_file(args)
+    file = read_model_file(changed(args, sha256=None, max_bytes=None))
     if not hasattr(file.estimator, "transform"):
         raise InputError(
             f"{args.model}: a report is about codes; got {of_class(file.estimator)}, which has none; see rkhs predict"

@@ -10,15 +10,9 @@ from typing import Any
 from rkhs import engines, estimators
 from rkhs._core.errors import InputError
 from rkhs.cli.inputs import parts_for_model, user_errors
-from rkhs.cli.options import FILE, INPUT, MODEL, ROWS
 from rkhs.cli.outputs import TABLES, Outputs, of_class, read_model_file
 from rkhs.cli.rows import with_progress, write_number_parts
 from rkhs.data import Dataset
-
-OPTIONS = f"""{FILE}{ROWS}
--o, --output FILE  (required) a .csv, .xlsx, .parquet or .npy file to write
---layer L  hidden layer of a deep autoencoder, from 1
---stream  read a .npy or parquet file block by block and write .npy the same way{MODEL}{INPUT}"""
 
 
 def run(args: argparse.Namespace) -> None:

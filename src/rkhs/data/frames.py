@@ -10,6 +10,7 @@ import csv
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.dates import Day, day_numbers
-from rkhs._core.errors import InputError, nearest, optional, quote
+from rkhs._core.errors import InputError, RkhsError, nearest, optional, quote
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, check_finite, column_label, keep_rows, listed, locate, locate_all
 from rkhs.data.formats import SDF, SPECTRA, extension_of, open_bytes
 from rkhs.data.text import unescape_formula
@@ -26,6 +27,7 @@ _READERS = {".parquet": "read_parquet", ".feather": "read_feather", ".xlsx": "re
 _OURS = {"filepath_or_buffer", "io", "path", "chunksize", "iterator", "dtype_backend"}
 _LIKE_A_NUMBER = re.compile(r"\W{0,3}\d")  # how numbers with a unit or a currency begin
 _MOST_CLASSES = 20  # different texts that begin like numbers and may be classes, such as 1st and 2nd
+_BLOCK = 2**20  # bytes read at a time
 _HEAD = 2**16  # bytes that show the character between cells
 
 Frame = Any
@@ -51,51 +53,60 @@ def frame_blocks(path: Path, read: Mapping[str, Any], rows: int) -> Iterator[Fra
 
 
 def _text_blocks(path: Path, read: dict[str, Any], rows: int) -> Iterator[Frame]:
-    first = _checked(_read(path, read | {"nrows": rows}), path)
-    named = first.index.name is not None or first.index.dtype.kind not in "iu"
-    header = {"header": None} if names_of(first) is None else {}
-    with _read(path, header | read | {"chunksize": rows}) as blocks:
+    looked = False
+    with _errors_of_pandas(path, read), _read(path, read, chunksize=rows) as blocks:
         for block in blocks:
-            frame = _index_of_first(block) if named else block
-            _refuse_short_rows(path, frame, read)
+            frame = _checked(block, path)
+            if not looked and frame.iloc[:, -1].isna().any():
+                _refuse_short_rows(path, frame, read)
+                looked = True
             yield frame
 
 
 def _parquet_blocks(path: Path, rows: int) -> Iterator[Frame]:
     parquet = optional("pyarrow.parquet")
-    try:
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(rows):
-                yield _checked(batch.to_pandas(), path)
-    except InputError:
-        raise
-    except Exception as error:  # of pyarrow
-        raise InputError(f"{path}: expected a complete parquet file; pyarrow cannot read it ({error})") from error
+    with _errors_of_pandas(path, {}), parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(rows):
+            yield _checked(batch.to_pandas(), path)
 
 
-def _read(path: Path, read: dict[str, Any]) -> Frame:
-    """What pandas makes of a file, or an iterator of frames with ``chunksize``."""
-    import pandas
-
-    end = extension_of(path)
-    if end in SDF:
+def _read(path: Path, read: dict[str, Any], **part: int) -> Frame:
+    """What pandas makes of a file, its first rows with ``nrows``, or frames one by one with ``chunksize``."""
+    if extension_of(path) in SDF:
         from rkhs.data.molecule_files import read_sdf
 
         return read_sdf(path)
-    if end in SPECTRA:
+    if extension_of(path) in SPECTRA:
         from rkhs.data.spectra_files import read_tags
 
         return read_tags(path, read.get("encoding", "utf-8"))
-    reader = getattr(pandas, _READERS.get(end, "read_csv"))
+    reader = _reader_of(path)
     _check_options(reader, read, path)
-    if end in _READERS:
-        optional("openpyxl" if end == ".xlsx" else "pyarrow")
-    else:
-        read = _of_text(path, read)
+    with _errors_of_pandas(path, read):
+        if extension_of(path) not in _READERS:
+            return reader(path, **_of_text(path, read), **part)
+        optional("openpyxl" if extension_of(path) == ".xlsx" else "pyarrow")
+        frame = reader(path, **read, **part)
+        unnamed = extension_of(path) == ".xlsx" and "header" not in read and all(map(_is_number, frame.columns))
+        return reader(path, header=None, **read, **part) if unnamed else frame
+
+
+def _reader_of(path: Path) -> Any:
+    """The function of pandas that reads a file, by the end of its name."""
+    import pandas
+
+    return getattr(pandas, _READERS.get(extension_of(path), "read_csv"))
+
+
+@contextmanager
+def _errors_of_pandas(path: Path, read: Mapping[str, Any]) -> Iterator[None]:
+    """Errors of pandas, and of the parsers that it calls, which raise anything, as those of the file."""
+    import pandas
+
     try:
-        frame = reader(path, **read)
-        unnamed = end == ".xlsx" and "header" not in read and all(map(_is_number, frame.columns))
-        return reader(path, header=None, **read) if unnamed else frame
+        yield
+    except (RkhsError, MemoryError):
+        raise
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: expected text in {read.get('encoding', 'utf-8')}; got other bytes ({error}); pass the encoding "
@@ -105,18 +116,23 @@ def _read(path: Path, read: dict[str, Any]) -> Frame:
         raise InputError(
             f"{path}: expected a table; got an empty file; check that it was written to the end"
         ) from error
-    except (MemoryError, KeyboardInterrupt):
-        raise
-    except Exception as error:  # pandas, and the parsers that it calls, raise anything
+    except Exception as error:
+        end, said = extension_of(path), " ".join(str(error).split())
+        if end in _READERS or isinstance(error, EOFError):
+            what = f"expected a complete {end} file that pandas.{_reader_of(path).__name__} reads; got one that it"
+        else:
+            what = "expected a table that pandas.read_csv reads; got one that it"
         raise InputError(
-            f"{path}: pandas.{reader.__name__} cannot read it ({str(error).strip()}); pass its options with --read "
-            "OPTION=VALUE, or write a plain table (the page 'Read any file' has a line for each mess)"
+            f"{path}: {what} does not ({said}); pass its options with --read OPTION=VALUE, or write a plain table (the "
+            "page 'Read any file' has a line for each mess)"
         ) from error
 
 
 def _of_text(path: Path, read: dict[str, Any]) -> dict[str, Any]:
     """Options that read a text table: the character between cells, and whether its first row holds names."""
     encoding = read.get("encoding", "utf-8")
+    if not encoding.lower().startswith(("utf-16", "utf_16", "utf16", "utf-32", "utf_32", "utf32")):
+        _refuse_nul(path, encoding)
     sep = read.get("sep") or read.get("delimiter") or _delimiter(path, encoding)
     found = ({} if "delimiter" in read else {"sep": sep}) | read
     if read.get("engine", "c") == "c":
@@ -133,6 +149,17 @@ def _of_text(path: Path, read: dict[str, Any]) -> dict[str, Any]:
             "them, or pass --read header=None if the first row is data"
         )
     return found
+
+
+def _refuse_nul(path: Path, encoding: str) -> None:
+    """Refuse NUL characters, at which pandas ends a cell in silence."""
+    with open_bytes(path) as handle:
+        blocks = iter(lambda: handle.read(_BLOCK), b"")
+        if any(b"\0" in block for block in blocks):
+            raise InputError(
+                f"{path}: expected text in {encoding}; got a NUL character; pass --read encoding=utf-16 if the text is "
+                "stored so, or check that this is a text file"
+            )
 
 
 def _first_cells(path: Path, sep: str, encoding: str) -> list[str]:
@@ -157,7 +184,7 @@ def _is_number(name: object) -> bool:
 def _check_options(reader: Any, read: Mapping[str, Any], path: Path) -> None:
     """Refuse options that the reader of pandas for this file does not have."""
     known = set(inspect.signature(reader).parameters) - _OURS
-    for name in read.keys() - {"nrows", "chunksize"} - known:
+    for name in read.keys() - known:
         near = nearest(name, known)
         meant = f"; did you mean {near}?" if near else ""
         raise InputError(f"{path}: pandas.{reader.__name__} has no option {quote(name)} that may be given{meant}")
@@ -223,7 +250,9 @@ def _refuse_short_rows(path: Path, frame: Frame, read: Mapping[str, Any]) -> Non
 
 def names_of(frame: Frame) -> tuple[str, ...] | None:
     """Names of the columns; None of a table without."""
-    return None if frame.columns.dtype.kind in "iu" else tuple(map(str, frame.columns))
+    if frame.columns.dtype.kind in "iu":
+        return None
+    return tuple(unescape_formula(str(name)) for name in frame.columns)
 
 
 def row_names(frame: Frame) -> tuple[str, ...] | None:
@@ -275,10 +304,14 @@ def to_dataset(frame: Frame, source: str, *, kinds: Sequence[str] | None = None)
         rows = to_dataset(frame[~blank], source, kinds=kinds)
         return replace(rows, skipped=keep_rows(whole, ~blank, NOTHING_KNOWN).skipped)
     names, found = names_of(frame), []
+    title = None if frame.index.name is None else str(frame.index.name)
+    if kinds is None and all(kind.kind in "biuf" for kind in set(frame.dtypes)) and not frame.isna().to_numpy().any():
+        X = frame.to_numpy(dtype=np.float64)
+        check_finite(X, source)
+        return Dataset(X, "vectors", row_names(frame), names, source, row_title=title)
     for j in range(frame.shape[1]):
         kind = None if kinds is None else kinds[j]
         found.append(column_cells(frame.iloc[:, j], f"{source}: {column_label(names, j)}", kind))
-    title = None if frame.index.name is None else str(frame.index.name)
     dates = tuple(str(frame.columns[j]) for j, cells in enumerate(found) if cells.dtype == object and _is_dated(cells))
     if kinds is None and all(cells.dtype != object and not np.isnan(cells).any() for cells in found):
         X = np.column_stack(found)
@@ -363,5 +396,5 @@ def titles_of_file(path: Path, read: Mapping[str, Any]) -> list[str]:
     """Names of the columns of a table; none where it has no names."""
     if extension_of(path) == ".parquet":
         return list(optional("pyarrow.parquet").read_schema(path).names)
-    limited = {} if extension_of(path) == ".feather" else {"nrows": 1}
-    return list(names_of(_read(path, dict(read) | limited)) or ())
+    frame = _read(path, dict(read)) if extension_of(path) == ".feather" else _read(path, dict(read), nrows=1)
+    return list(names_of(frame) or ())
