@@ -117,6 +117,16 @@ def is_pairwise(estimator: BaseEstimator) -> bool:
     return bool(estimator.__sklearn_tags__().input_tags.pairwise)
 
 
+def refuses_parts(result: dict[str, Any]) -> bool:
+    """Whether a check called partial_fit after fit, or with fewer rows than landmarks, which is refused.
+
+    Models of a fit keep no sums that rows could be added to, and landmarks are chosen once: both would lose in silence.
+    """
+    calls = ("check_fit_score_takes_y", "check_n_features_in_after_fitting")
+    refusals = ("partial_fit adds rows to a", "the first rows of partial_fit must be at least as many")
+    return result["check_name"] in calls and any(words in str(result["exception"]) for words in refusals)
+
+
 def hands_rows(estimator: BaseEstimator, check: str) -> bool:
     """Whether a check of scikit-learn hands rows to an estimator of Gram matrices, as those of outliers do."""
     return is_pairwise(estimator) and check.startswith("check_outlier")

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from rkhs.kernels.operator_valued import OperatorKernel
 
 
+_MATRICES_OF_SETS = 12  # of candidates by training outputs, with their distances and coordinates
 _CONSTANT = 1e-14  # features that vary by a smaller share of their size are equal
 
 
@@ -390,6 +391,9 @@ class InputOutputKernelRegressor(KernelMachine):
         machine = LeftOutMachine(self, self.model_, X, gram=gram)
         if candidates is None and self.multilabel_:
             return self._label_sets(machine, coverage)
+        if not per_sample:
+            known = self.output_.gram_mean if candidates is None else candidates
+            self._announce_candidates(len(known), _MATRICES_OF_SETS)
         kernels, distances = (
             self._candidate_kernels(X, candidates, diag, per_sample=per_sample),
             self.output_.squared_distances,
@@ -457,12 +461,13 @@ class InputOutputKernelRegressor(KernelMachine):
             raise InputError(f"candidates must have {known.shape[1]} columns, as y in fit; got {items.shape[1]}")
         return kernel._gram(items, known).to(**self._options), kernel._diag(items).to(**self._options)
 
-    def _announce_candidates(self, count: int) -> None:
+    def _announce_candidates(self, count: int, matrices: int = 4) -> None:
         """Refuse more candidates than have room for their kernel values with the training outputs."""
         n = len(self.output_.gram_mean)
-        what, parts = f"{type(self).__name__} with {count} candidates", f"2 matrices of {count} x {n}"
+        what, parts = f"{type(self).__name__} with {count} candidates", f"{matrices} matrices of {count} x {n}"
         check_memory(
-            Estimate(what, 16 * count * n, parts), "Give fewer candidates, or some for each item (per_sample=True)"
+            Estimate(what, 8 * matrices * count * n, parts),
+            "Give fewer candidates, or some for each item (per_sample=True)",
         )
 
     def rank(
