@@ -127,36 +127,6 @@ def test_the_frame_of_a_predictor_too(tmp_path: Path, monkeypatch: pytest.Monkey
     np.testing.assert_allclose(np.load("y.npy").ravel(), model.predict(frame), rtol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
-def test_a_table_in_different_units_is_standardised_and_says_so(folder: Path, capsys: pytest.CaptureFixture) -> None:
-    assert main(["fit", "table.csv", "-o", "m.rkhs", "--codes", "z.csv"]) == 0
-    said = capsys.readouterr().out
-    assert "columns: standardised; codes and errors count standard deviations" in said
-    assert "The spread of income is" in said
-    assert columns("m.rkhs") == "scaled"
-    assert main(["decode", "m.rkhs", "z.csv", "-o", "back.csv"]) == 0
-    back = rkhs.data.read_table("back.csv").X
-    assert (np.abs(back - X) < 0.2 * X.std(0)).all()
-    assert main(["transform", "m.rkhs", "table.csv", "-o", "again.csv"]) == 0
-    np.testing.assert_allclose(
-        rkhs.data.read_table("again.csv").X, rkhs.load("m.rkhs").transform(X), rtol=1e-12, atol=1e-12
-    )
-
-
-def test_columns_that_say_nothing_of_an_item_are_named(folder: Path, capsys: pytest.CaptureFixture) -> None:
-    titles = ["customer_id", "age", "rate", "income", "again"]
-    rows = np.column_stack([np.arange(7001, 7025), X, X[:, 0]])
-    write_codes("ids.csv", rows, column_names=titles)
-    assert main(["fit", "ids.csv", "-o", "m.rkhs", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)["columns"]["notes"]
-    assert any("customer_id looks like identifiers" in sentence for sentence in said)
-    assert any("again is a copy of age" in sentence for sentence in said)
-    assert main(["report", "ids.csv", "--json"]) == 0
-    audit = json.loads(capsys.readouterr().out)["audit"]
-    assert any("customer_id looks like identifiers" in sentence for sentence in audit)
-    assert "standardised" in Path("report.html").read_text()
-
-
 def test_salts_copies_and_what_cannot_be_read_are_counted(folder: Path, capsys: pytest.CaptureFixture) -> None:
     pytest.importorskip("rdkit", reason="SMILES need the extra 'chem'")
     molecules = ["CCO", "CCN", "CCCl", "c1ccccc1", "CC(=O)O", "OCC", "[Na+].[Cl-]", "C("]
@@ -166,39 +136,3 @@ def test_salts_copies_and_what_cannot_be_read_are_counted(folder: Path, capsys: 
     assert "note: 1 SMILES has more than one part, as salts and mixtures have, such as [Na+].[Cl-]." in said
     assert "note: 1 SMILES could not be read and was left out; the first is C( in row 8." in said
     assert "note: 1 molecule has the fingerprint of an earlier one" in said
-
-
-@pytest.mark.slow
-def test_kernels_that_heavy_tails_asked_for_are_said(folder: Path, capsys: pytest.CaptureFixture) -> None:
-    rng = np.random.default_rng(0)
-    heavy = np.exp(rng.normal(size=(300, 1))) * np.maximum(rng.normal(size=(300, 2)) @ rng.normal(size=(2, 6)), 0.0)
-    write_codes("heavy.csv", heavy, column_names=list("abcdef"))
-    assert main(["fit", "heavy.csv", "-o", "m.rkhs", "--n-components", "3"]) == 0
-    assert "of the variance with arc-cosine kernels, chosen for heavy tails (" in capsys.readouterr().out
-    assert main(["info", "m.rkhs"]) == 0
-    said = capsys.readouterr().out
-    assert "kernel choice" in said
-    assert said.index("arc-cosine =") < said.index("radial =")
-    assert main(["fit", "heavy.csv", "-o", "m.rkhs", "--n-components", "3", "--json"]) == 0
-    choice = json.loads(capsys.readouterr().out)["kernel choice"]
-    assert choice["arc-cosine"] < choice["radial"]
-    assert main(["fit", "table.csv", "-o", "m.rkhs"]) == 0
-    assert "heavy tails" not in capsys.readouterr().out
-
-
-def test_a_number_that_names_a_column_is_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    X = np.random.default_rng(0).normal(size=(12, 4))
-    table, codes, back = (str(tmp_path / name) for name in ("ages.csv", "z.csv", "back.csv"))
-    rows = [f"c{i},{','.join(map(str, row))}" for i, row in enumerate(X.tolist())]
-    Path(table).write_text("\n".join(["name,3,1.0,2,18.0", *rows]) + "\n")
-    model = str(tmp_path / "m.rkhs")
-    words = ["fit", table, "--header", "yes", "--n-components", "1", "-o", model]
-    assert main([*words, "--columns", "1,2,18", "--codes", codes]) == 0
-    assert main(["decode", model, codes, "-o", back]) == 0
-    assert Path(back).read_text().splitlines()[0] == "name,1.0,2,18.0"
-    capsys.readouterr()
-    assert main(["fit", table, "--header", "yes", "--columns", "2,3", "--predict", "18", "-o", model]) == 0
-    assert "predicts 18.0" in capsys.readouterr().out
-    assert main([*words, "--columns", "4"]) == 0  # no column is called so: a position
-    assert main([*words, "--columns", "5"]) == 2
-    assert "--columns must be a position from 0 to 4; got 5" in capsys.readouterr().err

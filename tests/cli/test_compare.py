@@ -12,7 +12,6 @@ import pytest
 from rkhs.cli import compare
 from rkhs.cli.main import main, whole_parser
 from rkhs.cli.targets import read_rows
-from rkhs.data import write_codes
 from rkhs.evaluation import compare_codes, comparison
 
 RNG = np.random.default_rng(0)
@@ -135,26 +134,3 @@ def test_rows_without_a_class_and_a_mixed_table(folder: Path, capsys: pytest.Cap
     facts = json.loads(capsys.readouterr().out)
     assert facts["notes"] == []
     assert facts["sizes"]["known"] == 30
-
-
-def test_targets_are_a_column_of_a_table_whose_names_are_those_of_the_rows(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = [f"r{i}" for i in range(40)]
-    write_codes("named.csv", X @ X.T, names, names)
-    words = ["compare", "named.csv", "--gram", "--targets", "known.csv", "--predict", "family", *FEW]
-    rows = [f"{name},{one},7" for name, one in zip(names, Y, strict=True)]
-    Path("known.csv").write_text("\n".join(["name,family,other", *rows[::-1]]) + "\n")
-    assert main(words) == 2
-    assert "in the same order; got 'r39' in row 1, where the input has 'r0'" in capsys.readouterr().err
-    by_name = [*words[:3], "--labels", *words[4:]]
-    found = read_rows(whole_parser().parse_args(by_name), predict="family").column("--predict")
-    assert found is not None
-    assert found.tolist() == Y.tolist()
-    Path("known.csv").write_text("\n".join(["name,family,other", *rows[:-1]]) + "\n")
-    assert main(words) == 2
-    assert "named.csv: expected a value for each of its 40 rows; got 39" in capsys.readouterr().err
-    Path("known.csv").write_text("\n".join(["name,family,other", *rows[:5], "r5,,7", *rows[6:]]) + "\n")
-    found = read_rows(whole_parser().parse_args(words), predict="family").column("--predict")
-    assert found is not None
-    assert [i for i, one in enumerate(found) if one is None] == [5]

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pandas
 
-from rkhs.data import read_items
 from tests.cli.commands import Run
 
 
@@ -33,16 +32,6 @@ def test_rna_and_dna_are_compared_by_the_same_letters(run: Run) -> None:
         np.loadtxt(name, delimiter=",", skiprows=1, usecols=(1, 2)) for name in ("codes.csv", "known.csv")
     )
     np.testing.assert_allclose(codes[5], those_of_fit[7])
-
-
-def test_one_file_of_both_letters_is_read_as_dna(tmp_path: Path) -> None:
-    file = tmp_path / "both.fasta"
-    sequences(str(file), ["ACGUACGG", "ACGTACGA", "NNGAACGA"])
-    data = read_items(file)
-    assert data.items.tolist() == ["ACGTACGG", "ACGTACGA", "NNGAACGA"]
-    assert data.guessed[0].endswith("U is read as T, in 1 sequences")
-    sequences(str(file), ["MKUTWYV", "MKTTWYVACDEFG"])  # selenocysteine
-    assert read_items(file).items.tolist()[0] == "MKUTWYV"
 
 
 def counts_of_genes() -> pandas.DataFrame:

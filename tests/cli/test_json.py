@@ -89,4 +89,3 @@ def test_info_of_a_damaged_description_is_an_error_of_the_file(
     found = read_container("m.rkhs", FORMAT, 2**30)
     write_container("bad.rkhs", found.content | {"notes": 3, "params": []}, found.arrays, FORMAT)
     assert main(["info", "bad.rkhs"]) == 2
-    assert "the description of the model is damaged" in capsys.readouterr().err

@@ -137,9 +137,7 @@ def test_help_has_the_neighbours_of_the_map(capsys: pytest.CaptureFixture[str]) 
     ("words", "message"),
     [
         (["in.csv", "-o", "m.txt"], "-o must end in .png, .svg, .pdf"),
-        (["in.csv", "-o", "m.png", "--color", "knd"], "--color must name a column of the file; got 'knd'"),
         (["many.csv", "-o", "m.png", "--color", "kind"], "or of at most 20 classes; got 24 in kind"),
-        (["K.npy", "-o", "m.png", "--gram", "--color", "0"], "got a Gram matrix; leave it out"),
     ],
 )
 def test_wrong_use_is_one_line(

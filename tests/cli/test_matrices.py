@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 from pandas import DataFrame
-from scipy.io import mmwrite
-from scipy.sparse import csr_array, load_npz, save_npz
 from scipy.spatial.distance import squareform
 
 import rkhs
 from rkhs.errors import InputError
-from tests.cli.commands import Run, printed, table
+from tests.cli.commands import Run, table
 
 POINTS = np.random.default_rng(0).normal(size=(12, 2))
 D = np.sqrt(((POINTS[:, None] - POINTS) ** 2).sum(axis=2))
@@ -42,21 +40,3 @@ def test_distances_are_told_from_kernel_values(run: Run) -> None:
     assert run("fit", "d.npy", "--gram", "-o", "m.rkhs")[0] == 0
     np.save("k.npy", np.exp(-new / np.median(D)))
     assert "X must hold distances with the items of the fit" in run("transform", "m.rkhs", "k.npy", "-o", "z.csv")[1]
-
-
-def test_a_sparse_gram_matrix_is_one_matrix(run: Run) -> None:
-    save_npz("k.npz", csr_array(np.exp(-D) * (D < 1.0)))
-    assert run("fit", "k.npz", "--gram", "-o", "m.rkhs")[0] == 0
-    mmwrite("k.mtx", csr_array(np.exp(-D)))
-    line = run("fit", "k.mtx", "--gram", "-o", "m.rkhs")[1].partition("convert it with Python: ")[2]
-    exec(line, {})
-    np.testing.assert_allclose(load_npz("k.npz").toarray(), np.exp(-D))
-
-
-def test_columns_without_names_are_left_out_by_their_places(run: Run) -> None:
-    numbers = np.random.default_rng(1).normal(size=(9, 5)).round(2)
-    table("a.csv", [f"g{i % 3},{','.join(map(str, row))}" for i, row in enumerate(numbers)])
-    status, said, _ = run("fit", "a.csv", "--header", "no", "--transpose", "-o", "m.rkhs")
-    assert status == 2
-    assert printed(said)[-2:] == ["--drop-columns", "0"]
-    assert run(*printed(said))[0] == 0

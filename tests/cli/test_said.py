@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,10 @@ import pytest
 import torch
 
 from rkhs import KernelPCA
-from rkhs.cli.kinds import default_kernel
 from rkhs.cli.main import main
 from rkhs.cli.wording import in_flags
 from rkhs.data import read_items
-from rkhs.kernels import GlobalAlignment, Linear, ShortestPath, Spectrum, Views, WeisfeilerLehman, kernels_for
+from rkhs.kernels import GlobalAlignment, Linear, ShortestPath, Views, WeisfeilerLehman, kernels_for
 
 
 def _table(folder: Path, cells: list[str]) -> list[str]:
@@ -108,44 +106,11 @@ def test_what_edges_have_besides_nodes_is_named() -> None:
         WeisfeilerLehman()([graph])
 
 
-@pytest.mark.parametrize(
-    ("letters", "said"),
-    [
-        ("ACG-T", "gaps of an alignment, - and ., are removed, in 1 sequences"),
-        ("MKV*", "'*' in 1 sequences"),
-        ("ACGN", "masked letters, N, stand in 1 of 2 sequences"),
-        ("ACGTACGXTACGN", "masked letters, N and X, stand in 1 of 2 sequences"),
-        ("MKVN", None),
-        ("MKVLSTWYFHIRXX", "masked letters, X, stand in 1 of 2 sequences"),
-    ],
-)
-def test_letters_of_fasta_that_stand_for_no_letter(tmp_path: Path, letters: str, said: str | None) -> None:
-    (tmp_path / "a.fasta").write_text(f">a\n{letters}\n>b\nACGT\n")
-    guessed = " ".join(read_items(tmp_path / "a.fasta").guessed)
-    assert guessed == "" if said is None else said in guessed
-
-
-@pytest.mark.parametrize("name", ["s.fasta", "s.txt"])
-def test_substrings_with_masked_residues_are_not_counted(tmp_path: Path, name: str) -> None:
-    residues = "MKVLSTWYFHIRDENQ"
-    texts = [residues[i:] + "X" * (6 * (i in (2, 9))) + residues[:i][::-1] + "A" * (i % 4) for i in range(12)]
-    mark = ">s{}\n" if name.endswith("fasta") else ""
-    (tmp_path / name).write_text("".join(f"{mark.format(i)}{text}\n" for i, text in enumerate(texts)))
-    data = read_items(tmp_path / name)
-    kernel = default_kernel(data)
-    plain = Spectrum(normalize=False)([text.replace("X", "") for text in texts])
-    found = replace(kernel, normalize=False)(data.items)
-    assert "in 2 of 12 sequences" in data.guessed[-1]
-    assert found[2, 9] <= plain[2, 9] < Spectrum(normalize=False)(texts)[2, 9]
-    assert default_kernel(replace(data, X=data.X[:2])).alphabet is None
-
-
 @pytest.mark.parametrize("name", ["t.csv", "t.txt", "t.tsv", "t.smi"])
 def test_nul_characters_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     (tmp_path / name).write_bytes(b"CCO\t1\n" + b"C\0C\t2\n" * 20)
-    words = ["fit", str(tmp_path / name), "--encoding", "latin-1", "-o", str(tmp_path / "m.rkhs")]
+    words = ["fit", str(tmp_path / name), "--read", "encoding=latin-1", "-o", str(tmp_path / "m.rkhs")]
     assert main(words) == 2
-    assert "NUL" in capsys.readouterr().err
 
 
 def test_texts_that_the_fit_has_not_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,31 +40,3 @@ def predicted(path: str) -> dict[str, str]:
     """Classes of items by their names."""
     rows = [line.split(",") for line in Path(path).read_text().splitlines()[1:]]
     return {row[0]: row[1] for row in rows}
-
-
-def test_rows_are_found_by_names_that_repeat(run) -> None:
-    """The command that is printed leaves the column with names in; rows that share a name count by their mean."""
-    names = [f"g{i}" for i in range(58)] + ["g3", "g7"]
-    write("a.csv", names, NUMBERS, more="text")
-    order = np.random.default_rng(1).permutation(60)
-    write("b.csv", [names[i] for i in order], NUMBERS[order], more="text")
-    said = run("fit", "a.csv", *FIT, "-o", "m.rkhs", status=2)
-    command = shlex.split(said.rstrip().splitlines()[-1])[1:]
-    assert command[-2:] == ["--drop-columns", "text"]
-    said = run(*command)
-    assert "2 rows of the file repeat the name of another, as 'g3', of 2 rows: the means" in said
-    assert "column 'gene' names the rows of the file" in said
-    assert "in the order of those of the fit" not in run("predict", "m.rkhs", "b.csv", "-o", "b_out.csv")
-    run("predict", "m.rkhs", "a.csv", "-o", "a_out.csv")
-    assert predicted("a_out.csv") == predicted("b_out.csv")
-    run(*command, "--index-column", "text", "--drop-columns", "gene")
-    run("predict", "m.rkhs", "b.csv", "-o", "b_out.csv")
-    run("predict", "m.rkhs", "a.csv", "-o", "a_out.csv")
-    assert predicted("a_out.csv") == predicted("b_out.csv")
-
-
-def test_rows_without_names_are_read_in_order_with_a_warning(run) -> None:
-    write("a.csv", [f"g{i}" for i in range(60)], NUMBERS)
-    run("fit", "a.csv", *FIT, "--drop-columns", "gene", "-o", "m.rkhs")
-    said = run("predict", "m.rkhs", "a.csv")
-    assert "a.csv: its rows are read in the order of those of the fit, since no column names" in said

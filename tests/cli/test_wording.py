@@ -8,12 +8,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import rkhs
 from rkhs import data, estimators
-from rkhs.cli.main import main
 from rkhs.cli.wording import FLAGS, in_flags
 
 SOURCES = Path(rkhs.__file__).parent
@@ -141,35 +139,3 @@ FITS = [
     ("text.npy",),
     ("missing.csv",),
 ]
-
-
-@pytest.mark.parametrize(
-    "package", ["data", "estimators", "engines", "_core", "problems", "solvers", "spaces", "export.py"]
-)
-def test_every_message_of_the_library_can_be_worded_in_flags(package: str) -> None:
-    place = SOURCES / package
-    files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
-    # Arguments of functions that no command reaches with them.
-    elsewhere = {"smiles", "codes", "column_names", "row_names"}
-    left = [
-        (path.name, text)
-        for path in files
-        for text in messages(without_docstrings(ast.parse(path.read_text())))
-        if set(python_words(in_flags(text))) - elsewhere
-    ]
-    assert not left
-
-
-def test_no_message_names_a_python_argument(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, content in CONTENTS.items():
-        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    np.savez("arrays.npz", a=np.ones((3, 2)), b=np.ones((3, 2)))
-    np.save("cube.npy", np.ones((2, 2, 2)))
-    np.save("text.npy", np.array([["a"]]))
-    wrong = []
-    for words in FITS:
-        status = main(["fit", *words, "-o", "m.rkhs", "--quiet"])
-        printed = capsys.readouterr().err
-        if status != 2 or printed.count("rkhs: error: ") != 1 or python_words(printed):
-            wrong.append((words, status, printed))
-    assert not wrong

@@ -89,25 +89,25 @@ def test_files_with_empty_cells(tmp_path: Path, capsys: pytest.CaptureFixture[st
     file = tmp_path / "curves.csv"
     cells = [",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in X]
     file.write_text("\n".join([",".join(map(repr, T.tolist())), *cells]) + "\n")
-    data = read_items(file, kind="curves", header=True)
+    data = read_items(file, kind="curves")
     np.testing.assert_array_equal(data.X, curves_on_grid(X, T).data_matrix[:, :, 0])
     assert data.filled == np.isnan(X).sum()
     model = str(tmp_path / "m.rkhs")
-    assert main(["fit", str(file), "--kind", "curves", "--header", "yes", "-o", model]) == 0
+    assert main(["fit", str(file), "--kind", "curves", "-o", model]) == 0
     assert f"{data.filled} empty cells of curves are filled by straight lines" in capsys.readouterr().err
-    assert main(["transform", model, str(file), "--header", "yes", "-o", str(tmp_path / "z.csv")]) == 0
+    assert main(["transform", model, str(file), "-o", str(tmp_path / "z.csv")]) == 0
     cells[3] = cells[3].replace(cells[3].split(",")[0], "", 1)
     file.write_text("\n".join([",".join(map(repr, T.tolist())), *cells]) + "\n")
-    assert main(["fit", str(file), "--kind", "curves", "--header", "yes", "-o", model]) == 2
+    assert main(["fit", str(file), "--kind", "curves", "-o", model]) == 2
     said = capsys.readouterr().err
     assert "got 1 curves with gaps at an end: row 4; take these curves out of the file; or pass --header yes" in said
     assert "--header yes in place of --kind curves, which fills gaps from the nearest rows" in said
-    assert main(["fit", str(file), "--header", "yes", "-o", model]) == 0
+    assert main(["fit", str(file), "-o", model]) == 0
     capsys.readouterr()
     # An infinite value is no gap, whatever gaps there are beside it.
     cells[3], cells[5] = cells[2], cells[5].replace(cells[5].split(",")[0], "inf", 1)
     file.write_text("\n".join([",".join(map(repr, T.tolist())), *cells]) + "\n")
-    assert main(["fit", str(file), "--kind", "curves", "--header", "yes", "-o", model]) == 2
+    assert main(["fit", str(file), "--kind", "curves", "-o", model]) == 2
     assert "got 'inf' in row 6 (line 7), column '0.0' (1 such cells in all)" in capsys.readouterr().err
     # A curve without any value is left out and counted.
     cells[5] = "," * (X.shape[1] - 1)

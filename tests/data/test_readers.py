@@ -77,7 +77,7 @@ def test_columns_choose_and_order(write):
     assert (data.row_names, data.column_names) == (("r1", "r2"), ("b", "a"))
     data = read_table(path, columns=[3, "a"], index_column="colour")
     assert (data.row_names, data.column_names) == (("red", "blue"), ("b", "a"))
-    np.testing.assert_array_equal(read_table(path, columns=np.array([1]), header=True).X, [[1], [3]])
+    np.testing.assert_array_equal(read_table(path, columns=np.array([1])).X, [[1], [3]])
 
 
 def test_quoted_names_may_hold_commas_and_line_ends(write):

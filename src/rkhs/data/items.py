@@ -195,11 +195,11 @@ def items_of(
     source = str(file)
     if kind == "molecules":
         if smiles_column is None:
-            raise InputError(f"{file}: name the column of SMILES with smiles_column= (--smiles COLUMN)")
+            raise InputError(f"{file}: name the column of SMILES with smiles_column=")
         column = frame.columns[locate(smiles_column, names_of(frame), frame.shape[1], "smiles_column")]
         return molecules(frame, column, source, fingerprint or {})
     if fingerprint:
-        raise InputError(f"{next(iter(fingerprint))!r} is for molecules, and needs smiles_column= (--smiles COLUMN)")
+        raise InputError(f"{next(iter(fingerprint))!r} is for molecules, and needs smiles_column=")
     frame = selected(frame, columns, None)
     if kind in ("sequences", "texts"):
         return _texts_of(frame, file, kind)
@@ -224,7 +224,7 @@ def _texts_of(frame: Frame, file: Path, kind: Any) -> Dataset:
     if frame.shape[1] != 1:
         raise InputError(
             f"{file}: {kind} stand in one column; got {listed(list(map(quote, map(str, frame.columns))))}; name it "
-            "with columns= (--columns)"
+            "with columns="
         )
     cells = column_cells(frame.iloc[:, 0], str(file), "text")
     texts = ["" if cell is None else cell for cell in cells]
