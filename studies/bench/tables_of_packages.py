@@ -1,7 +1,7 @@
 """The share of the tables that public packages carry which the first command reads right.
 
-Run: python -m studies.bench.tables_of_packages FOLDER... Folders hold installed packages. A table is read right if it is
-read without a flag, and each column of numbers of ``pandas.read_csv`` holds numbers or names the rows.
+Run: python -m studies.bench.tables_of_packages FOLDER... Folders hold installed packages. A table is read right if it
+is read without a flag, and each column of numbers of ``pandas.read_csv`` holds numbers or names the rows.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError, quote
 from rkhs.data.dataset import listed
 from rkhs.data.text import unescape_formula
 
-_LIKE_A_NUMBER = re.compile(r"\W{0,3}\d")  # how numbers with a unit or a currency begin
+_LIKE_A_NUMBER = re.compile(r"\W{0,3}\d[\d.,']*\s?[^\d\s]{0,6}")  # a number with a currency or a unit
 _MOST_ORDINALS = 20  # different texts that begin like numbers and may be classes, such as 1st and 2nd
 _DAY = 86_400e6  # microseconds
 
@@ -80,15 +80,15 @@ def _refuse_hidden_numbers(texts: list[str], where: str, kind: str | None) -> No
 
     numbers = pandas.to_numeric(pandas.Series(texts), errors="coerce").notna().to_numpy()
     odd = list(dict.fromkeys(text for text, number in zip(texts, numbers, strict=True) if not number))
-    quoted = listed(list(map(quote, odd[:3])))
+    odd_ones = listed(list(map(quote, odd[:3])))
     if kind in ("number", "date") or 2 * numbers.sum() > len(texts):
         raise InputError(
-            f"{where}: expected numbers; got {quoted} among {len(texts)} cells; if they stand for gaps, pass --read "
+            f"{where}: expected numbers; got {odd_ones} among {len(texts)} cells; if they stand for gaps, pass --read "
             f"na_values={odd[0]}; else write numbers, or leave the column out with --drop-columns"
         )
-    begin = sum(_LIKE_A_NUMBER.match(text) is not None for text in texts)
+    begin = sum(_LIKE_A_NUMBER.fullmatch(text) is not None for text in texts)
     if len(set(texts)) > _MOST_ORDINALS and 2 * begin > len(texts):
         raise InputError(
-            f"{where}: its cells begin like numbers, such as {quoted}; pass --read decimal=, or --read thousands=, for "
+            f"{where}: its cells look like numbers with marks or units, such as {odd_ones}; pass --read decimal=, or --read thousands=, for "
             "marks in numbers, write numbers without units, or leave the column out with --drop-columns"
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import inspect
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -137,7 +138,7 @@ def _of_text(path: Path, read: dict[str, Any]) -> dict[str, Any]:
     names = _first_cells(path, sep, encoding)
     if names and all(map(_is_number, names)):  # as NumPy writes a table
         return found | {"header": None}
-    repeated = [name for name in dict.fromkeys(names) if name and names.count(name) > 1]
+    repeated = [name for name, count in Counter(names).items() if name and count > 1]
     if repeated:
         raise InputError(
             f"{path}: names of columns must differ; got {listed(list(map(quote, repeated)))} more than once; rename "
