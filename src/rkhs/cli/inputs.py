@@ -301,7 +301,11 @@ def _of_model(
 
 
 def _columns_of_fit(
-    args: argparse.Namespace, source: Source, names: Sequence[str] | None, notes: dict[str, Any], model: Any
+    args: argparse.Namespace,
+    source: Source,
+    names: Sequence[str] | None,
+    notes: dict[str, Any],
+    model: estimators.KernelEstimator,
 ) -> Any:
     """The columns of the training file, by name where both files have names, else by position."""
     frame, found = source.frame, names_of(source.frame)

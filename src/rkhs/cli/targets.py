@@ -39,10 +39,7 @@ class Rows:
 
 def read_rows(args: argparse.Namespace, **wanted: Any) -> Rows:
     """Read the items of INPUT, and the columns that flags name: from ``--targets``, ``--labels`` or INPUT."""
-    named: dict[str, list[str | int]] = {}
-    for word, value in wanted.items():
-        if value is not None:
-            named[f"--{word}"] = value if isinstance(value, list) else [value]
+    named = {f"--{word}": _as_list(value) for word, value in wanted.items() if value is not None}
     source = open_source(args, args.input, columns=bool(named) and getattr(args, "labels", None) is None)
     inside = {flag: names for flag, names in named.items() if second_file(args, flag) is None}
     places = _places(source, [name for names in inside.values() for name in names])
@@ -54,6 +51,10 @@ def read_rows(args: argparse.Namespace, **wanted: Any) -> Rows:
             columns[flag] = [_of_second(args, data, second, name, flag) for name in names]
     found = {flag: [_of_rows(data, values) for values in each] for flag, each in columns.items()}
     return Rows(data, found, [*map(str, named.get("--predict", []))], places)
+
+
+def _as_list(value: Any) -> list[str | int]:
+    return value if isinstance(value, list) else [value]
 
 
 def _taken(args: argparse.Namespace, source: Source, name: str | int, flag: str) -> np.ndarray:

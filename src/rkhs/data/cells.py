@@ -89,6 +89,6 @@ def _refuse_hidden_numbers(texts: list[str], where: str, kind: str | None) -> No
     begin = sum(_LIKE_A_NUMBER.fullmatch(text) is not None for text in texts)
     if len(set(texts)) > _MOST_ORDINALS and 2 * begin > len(texts):
         raise InputError(
-            f"{where}: its cells look like numbers with marks or units, such as {odd_ones}; pass --read decimal=, or --read thousands=, for "
-            "marks in numbers, write numbers without units, or leave the column out with --drop-columns"
+            f"{where}: its cells look like numbers with marks or units, such as {odd_ones}; pass --read decimal=, or "
+            "--read thousands=, for marks, write numbers without units, or leave the column out with --drop-columns"
         )

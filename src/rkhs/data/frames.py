@@ -115,14 +115,14 @@ def _errors_of_pandas(path: Path, read: Mapping[str, Any]) -> Iterator[None]:
             f"{path}: expected a table; got an empty file; check that it was written to the end"
         ) from error
     except Exception as error:
-        end, said = extension_of(path), " ".join(str(error).split())
+        end, reason = extension_of(path), " ".join(str(error).split())
         if end in _READERS or isinstance(error, EOFError):
             what = f"expected a complete {end} file that pandas.{_reader_of(path).__name__} reads; got one that it"
         else:
             what = "expected a table that pandas.read_csv reads; got one that it"
         raise InputError(
-            f"{path}: {what} does not ({said}); pass its options with --read OPTION=VALUE, or write a plain table (the "
-            "page 'Read any file' has a line for each mess)"
+            f"{path}: {what} does not ({reason}); pass its options with --read OPTION=VALUE, or write a plain table "
+            "(the page 'Read any file' has a line for each mess)"
         ) from error
 
 
@@ -276,14 +276,14 @@ def to_dataset(frame: Frame, source: str, *, kinds: Sequence[str] | None = None)
         return replace(rows, skipped=keep_rows(whole, ~blank, NOTHING_KNOWN).skipped)
     names, found = names_of(frame), []
     title = None if frame.index.name is None else str(frame.index.name)
-    if kinds is None and all(kind.kind in "biuf" for kind in set(frame.dtypes)) and not frame.isna().to_numpy().any():
+    if kinds is None and _is_numbers(frame):
         X = frame.to_numpy(dtype=np.float64)
         check_finite(X, source, names)
         return Dataset(X, "vectors", row_names(frame), names, source, row_title=title)
     for j in range(frame.shape[1]):
         kind = None if kinds is None else kinds[j]
         found.append(column_cells(frame.iloc[:, j], f"{source}: {column_label(names, j)}", kind))
-    dates = tuple(str(frame.columns[j]) for j, cells in enumerate(found) if cells.dtype == object and _is_dated(cells))
+    dates = tuple(str(frame.columns[j]) for j, cells in enumerate(found) if _is_dated(cells))
     if kinds is None and all(cells.dtype != object and not np.isnan(cells).any() for cells in found):
         X = np.column_stack(found)
         check_finite(X, source, names)
@@ -292,8 +292,13 @@ def to_dataset(frame: Frame, source: str, *, kinds: Sequence[str] | None = None)
     return Dataset(X, "table", row_names(frame), names, source, row_title=title, dates=dates)
 
 
+def _is_numbers(frame: Frame) -> bool:
+    """Whether every cell is a number or a truth value of NumPy."""
+    return all(kind.kind in "biuf" for kind in set(frame.dtypes)) and not frame.isna().to_numpy().any()
+
+
 def _is_dated(cells: np.ndarray) -> bool:
-    return any(isinstance(cell, Day) for cell in cells.tolist())
+    return cells.dtype == object and any(isinstance(cell, Day) for cell in cells.tolist())
 
 
 def _with_none(cells: np.ndarray, source: str, label: str) -> np.ndarray:
