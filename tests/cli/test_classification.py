@@ -194,7 +194,7 @@ def test_columns_that_are_no_classes(folder: Path, capsys: pytest.CaptureFixture
     assert main([*words, "name"]) == 2
     assert "needs two classes, and two rows of each" in capsys.readouterr().err
     assert main([*words, "gap"]) == 0
-    assert "59 items, predicts gap" in (said := capsys.readouterr().out)
+    assert "59 items, predicts gap" in capsys.readouterr().out
     assert main(["fit", "plain.csv", *FAST]) == 0
     assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.npy"]) == 2
     assert "classes are written as .csv" in capsys.readouterr().err

@@ -298,15 +298,6 @@ def test_molecules_are_streamed_with_their_names(folder: Path) -> None:
     assert all(row["smiles"] == smiles[int(row["candidate"]) - 1] for row in chunked)
 
 
-def test_how_high_rows_rank_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("fit", "train.csv", "-o", "m.rkhs", "--quiet") == 0
-    assert run("compare", "test.csv", "--model", "m.rkhs", "--index-column", "name", "--top-k", "1,10") == 0
-    said = capsys.readouterr().out
-    assert "top 1" in said
-    assert "100.0%" in said  # there are ten rows
-    assert run("compare", "test.csv", "--model", "m.rkhs", "--index-column", "name", "--top-k", "many") == 2
-
-
 def test_gram_matrices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = np.load("rows.npy")
     K = np.exp(-0.3 * ((rows[:, None] - rows[None]) ** 2).sum(2))

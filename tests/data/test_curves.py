@@ -121,13 +121,6 @@ def test_files_with_empty_cells(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "empty cells of curves are filled" in out.err  # of new curves too
 
 
-def test_names_with_the_x_of_r_are_times(tmp_path: Path) -> None:
-    (tmp_path / "nir.csv").write_text('"","X1350","X1350.5","X1351"\n"a",1,2,3\n"b",2,3,5\n"c",0,1,1\n')
-    data = read_items(tmp_path / "nir.csv", kind="curves")
-    np.testing.assert_array_equal(data.times, [1350.0, 1350.5, 1351.0])
-    assert data.row_names == ("a", "b", "c")
-
-
 @pytest.mark.parametrize("moved", [0.0, 0.4])
 def test_a_folder_holds_a_curve_a_file(tmp_path: Path, moved: float) -> None:
     """Curves on the axis of the first file, which falls, by the names of their files."""

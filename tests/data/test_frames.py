@@ -113,13 +113,10 @@ def test_the_missing_extra_is_named(
         assert 'pip install "rkhs[tables]"' in capsys.readouterr().err
 
 
-def test_a_hundred_thousand_columns_are_read_and_a_word_in_them_is_found(tmp_path: Path) -> None:
+def test_a_hundred_thousand_columns_of_numbers_are_read(tmp_path: Path) -> None:
     d = 100_000
     names, row = ",".join(f"c{j}" for j in range(d)), ",".join(["1.5"] * d)
     assert read_table(write(tmp_path, f"{names}\n{row}\n{row}\n{row}\n")).X.shape == (3, d)
-    other = row.replace("1.5", "n.d.", 1)
-    with pytest.raises(InputError, match=r"column 'c0': expected numbers; got 'n.d.'"):
-        read_table(write(tmp_path, f"{names}\n{row}\n{other}\n{row}\n"))
 
 
 @pytest.mark.parametrize(

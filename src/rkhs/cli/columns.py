@@ -145,15 +145,17 @@ def column_notes(data: Dataset) -> list[str]:
     if data.smiles is not None:
         same = row_copies(data.items, COPIES if data.as_smiles else TWINS, least=0.0)
         return [f"note: {text}" for text in (*molecule_remarks(data.smiles, data.skipped), same) if text]
-    if not (_in_memory(data) or data.kind == "table") or not is_table(data.source):
+    if not is_table(data.source):
         return []
-    if data.kind == "vectors" and share_a_unit(data.X):
-        return []
+    units = _in_memory(data) and not share_a_unit(data.X)
+    return _remarks(data) if units or data.kind == "table" else []
+
+
+def _remarks(data: Dataset) -> list[str]:
+    """What is said of the columns of a table, and the flag that leaves some out."""
     remarks = column_remarks(data.X, titles_of(data), data.dates)
     notes = [f"note: {text}" for text in (row_copies(data.X), *(remark.text for remark in remarks)) if text]
     names = list(dict.fromkeys(name for remark in remarks for name in remark.leave_out))
     if names:
-        notes.append(
-            f"note: --drop-columns {shlex.quote(','.join(names))} leaves {'it' if len(names) == 1 else 'them'} out"
-        )
+        notes.append(f"note: --drop-columns {shlex.quote(','.join(names))} leaves them out")
     return notes

@@ -11,7 +11,6 @@ import numpy as np
 
 from rkhs import estimators, evaluation, kernels
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import constant_value
 from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import changed, read_for_model, user_errors
 from rkhs.cli.kinds import default_kernel
@@ -182,6 +181,8 @@ def _texts(row: dict[str, Any]) -> dict[str, str]:
 
 def _refuse_unknown_diagonal(path: str, model: estimators.KernelEstimator) -> None:
     """Refuse kernel values of rows whose own ``k(x, x)`` can be anything."""
+    from rkhs._core.linalg import constant_value  # which imports torch
+
     known = getattr(model, "train_diag_", None) if model.kernel_.domain == "gram" else None
     if known is not None and constant_value(known) is None:
         raise InputError(

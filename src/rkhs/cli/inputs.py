@@ -28,9 +28,10 @@ from rkhs.cli.options import changed as changed, named_columns as named_columns,
 from rkhs.cli.rows import with_progress
 from rkhs.data import Dataset
 from rkhs.data.arrays import load_npy
+from rkhs.data.cells import column_cells, names_of
 from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, existing_path, keep_rows as keep_rows, listed, locate
 from rkhs.data.formats import TABLES, extension_of, has_columns
-from rkhs.data.frames import column_cells, frame_blocks, names_of, read_frame, selected, titles_of_file, with_index
+from rkhs.data.frames import frame_blocks, read_frame, selected, titles_of_file, with_index
 from rkhs.data.items import frame_of_series, items_of, kind_of, read_objects
 
 _RANGES = 50  # columns of a table whose ranges a model file keeps
@@ -77,7 +78,10 @@ class Source:
         if columns:
             return self.frame[[self.label(name, "--columns") for name in columns]]
         labels = [self.label(name, "--drop-columns") for name in dropped]
-        return self.frame.drop(columns=[label for label in labels if label in self.frame.columns])
+        left = self.frame.drop(columns=[label for label in labels if label in self.frame.columns])
+        if not left.shape[1]:
+            raise InputError(f"{self.path}: expected a column besides those that flags name; got none; name fewer")
+        return left
 
     def _classes(self, name: str | int, flag: str) -> np.ndarray:
         """Classes or numbers that a file of series or graphs holds."""
@@ -102,23 +106,28 @@ def refuse_infinite(cells: np.ndarray, where: str) -> None:
 
 def open_source(args: argparse.Namespace, path: str, *, columns: bool = False, **known: Any) -> Source:
     """A file as the flags say; of an array too ``columns`` may be taken. ``known``: options that a model remembers."""
+    _refuse_models(args, path)
+    file, read = existing_path(path), known.get("read", {}) | read_options(args)
+    kind = "molecules" if args.smiles is not None else args.kind
+    archive = kind == "series" and args.columns is None and frame_of_series(file, args.columns, read)
+    if file.is_file() and extension_of(file) in TABLES and not archive:
+        index = args.index_column if args.index_column is not None else known.get("index_column")
+        return Source(path, frame=_indexed(read_frame(file, read), index, args, known.get("names") or ()), read=read)
+    columns = columns or args.columns is not None or getattr(args, "drop_columns", None) is not None
+    rows = extension_of(file) in (".npy", ".npz") and kind in (None, "vectors") and not getattr(args, "gram", False)
+    if columns and rows:
+        return Source(path, frame=_frame_of(file, read.get("key")), read=read)
+    return Source(path, items=_objects(args, file, kind, read), read=read)
+
+
+def _refuse_models(args: argparse.Namespace, path: str) -> None:
+    """Refuse a model in place of items, and a kernel in place of that of a Gram matrix."""
     if path.lower().endswith(".rkhs"):
         raise InputError(
             f"{path}: expected a file of items, as rkhs fit reads them; got a model file, which rkhs info describes"
         )
-    file, read = existing_path(path), known.get("read", {}) | read_options(args)
     if getattr(args, "gram", False) and getattr(args, "kernel", None) is not None:
         raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
-    index = args.index_column if args.index_column is not None else known.get("index_column")
-    kind = "molecules" if args.smiles is not None else args.kind
-    archive = kind == "series" and args.columns is None and frame_of_series(file, args.columns, read)
-    if file.is_file() and extension_of(file) in TABLES and not archive:
-        return Source(path, frame=_indexed(read_frame(file, read), index, args, known.get("names") or ()), read=read)
-    columns = columns or args.columns is not None or getattr(args, "drop_columns", None) is not None
-    gram = getattr(args, "gram", False)
-    if columns and not gram and extension_of(file) in (".npy", ".npz") and kind in (None, "vectors"):
-        return Source(path, frame=_frame_of(file, read.get("key")), read=read)
-    return Source(path, items=_objects(args, file, kind, read), read=read)
 
 
 def _frame_of(file: Path, key: str | None) -> Any:
@@ -292,29 +301,38 @@ def _of_model(
 
 
 def _columns_of_fit(
-    args: argparse.Namespace, source: Source, names: Sequence[str] | None, notes: dict[str, Any], model: Any
+    args: argparse.Namespace,
+    source: Source,
+    names: Sequence[str] | None,
+    notes: dict[str, Any],
+    model: estimators.KernelEstimator,
 ) -> Any:
     """The columns of the training file, by name where both files have names, else by position."""
     frame, found = source.frame, names_of(source.frame)
     if args.columns is not None:
         return frame.iloc[:, [locate(c, found, frame.shape[1], "columns") for c in named_columns(args.columns)]]
-    if names is None or found is None:
-        places = notes.get("predict", {}).get("places") or []
-        expected = getattr(model, "n_features_in_", frame.shape[1])
-        if places and frame.shape[1] == expected + len(places):
-            return frame.drop(columns=frame.columns[places])
-        if names is not None and model.kernel_.domain == "gram":
-            warn(f"{source.path}: its columns have no names, and are taken in the order of the items of the fit")
-        return frame
+    if names is not None and found is not None:
+        _refuse_lacking(source.path, names, found)
+        return frame.iloc[:, [found.index(name) for name in names]]
+    places = notes.get("predict", {}).get("places") or []
+    if places and frame.shape[1] == getattr(model, "n_features_in_", frame.shape[1]) + len(places):
+        return frame.drop(columns=frame.columns[places])
+    if names is not None and model.kernel_.domain == "gram":
+        warn(f"{source.path}: its columns have no names, and are taken in the order of the items of the fit")
+    return frame
+
+
+def _refuse_lacking(path: str, names: Sequence[str], found: Sequence[str]) -> None:
+    """Refuse a file without a column of the training file."""
     lacking = [name for name in names if name not in set(found)]
-    if lacking:
-        others = [name for name in found if name not in set(names)]
-        instead = f"; it has {listed(list(map(quote, others)))}, which the model does not read" if others else ""
-        raise InputError(
-            f"{source.path} lacks {listed(list(map(quote, lacking)))}, of the columns of the training file{instead}; "
-            "correct the names, or the file"
-        )
-    return frame.iloc[:, [found.index(name) for name in names]]
+    if not lacking:
+        return
+    others = [name for name in found if name not in set(names)]
+    instead = f"; it has {listed(list(map(quote, others)))}, which the model does not read" if others else ""
+    raise InputError(
+        f"{path} lacks {listed(list(map(quote, lacking)))}, of the columns of the training file{instead}; correct the "
+        "names, or the file"
+    )
 
 
 def parts_for_model(

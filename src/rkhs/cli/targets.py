@@ -14,9 +14,10 @@ from rkhs.cli.inputs import LEFT_OUT, Source, keep_rows, open_source, read_sourc
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import named_columns, read_options
 from rkhs.data import Dataset
+from rkhs.data.cells import column_cells, names_of, row_names
 from rkhs.data.dataset import existing_path, listed, locate
 from rkhs.data.formats import TABLES, extension_of
-from rkhs.data.frames import column_cells, names_of, read_frame, row_names, with_index
+from rkhs.data.frames import read_frame, with_index
 
 MOST_NAMED = 10  # rows in a line
 
@@ -38,25 +39,29 @@ class Rows:
 
 def read_rows(args: argparse.Namespace, **wanted: Any) -> Rows:
     """Read the items of INPUT, and the columns that flags name: from ``--targets``, ``--labels`` or INPUT."""
-    named: dict[str, list[str | int]] = {}
-    for word, value in wanted.items():
-        if value is not None:
-            named[f"--{word}"] = value if isinstance(value, list) else [value]
+    named = {f"--{word}": _as_list(value) for word, value in wanted.items() if value is not None}
     source = open_source(args, args.input, columns=bool(named) and getattr(args, "labels", None) is None)
-    taken = [(flag, name, second_file(args, flag)) for flag, names in named.items() for name in names]
-    places = _places(source, [name for _, name, second in taken if second is None])
-    columns: dict[str, list[np.ndarray]] = {flag: [] for flag in named}
-    for flag, name, second in taken:
-        if second is None:
-            if name in named_columns(args.columns):
-                raise InputError(f"--columns must not contain the column of {flag}; got {name} in both")
-            columns[flag].append(source.take(name, flag))
+    inside = {flag: names for flag, names in named.items() if second_file(args, flag) is None}
+    places = _places(source, [name for names in inside.values() for name in names])
+    columns = {flag: [_taken(args, source, name, flag) for name in names] for flag, names in inside.items()}
     data = read_source(args, source)
-    for flag, name, second in taken:
+    for flag, names in named.items():
+        second = second_file(args, flag)
         if second is not None:
-            columns[flag].append(_of_second(args, data, second, name, flag))
+            columns[flag] = [_of_second(args, data, second, name, flag) for name in names]
     found = {flag: [_of_rows(data, values) for values in each] for flag, each in columns.items()}
     return Rows(data, found, [*map(str, named.get("--predict", []))], places)
+
+
+def _as_list(value: Any) -> list[str | int]:
+    return value if isinstance(value, list) else [value]
+
+
+def _taken(args: argparse.Namespace, source: Source, name: str | int, flag: str) -> np.ndarray:
+    """A column of the file itself, which is none of the items."""
+    if name in named_columns(args.columns):
+        raise InputError(f"--columns must not contain the column of {flag}; got {name} in both")
+    return source.take(name, flag)
 
 
 def second_file(args: argparse.Namespace, flag: str) -> str | None:

@@ -149,7 +149,7 @@ def _checked(t: np.ndarray, y: np.ndarray, row: int) -> tuple[np.ndarray, np.nda
 
 def curves_of(frame: Any, source: str) -> Dataset:
     """Curves as rows of a frame whose columns are named by their times; gaps are filled by straight lines."""
-    from rkhs.data.frames import column_cells, names_of, row_names
+    from rkhs.data.cells import column_cells, names_of, row_names
 
     names = names_of(frame)
     if names is not None and number_in(names[0]) is None and frame.shape[1] > 1:  # a column of names

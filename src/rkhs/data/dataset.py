@@ -277,26 +277,27 @@ class UnknownColumn(InputError):
 
 def locate(wanted: object, names: Sequence[str] | None, width: int, argument: str) -> int:
     """Position of the column that a name or an integer asks for."""
+    argument = argument if argument.startswith("-") else f"`{argument}`"
     if isinstance(wanted, int) and names is not None and str(wanted) in names:  # a number that was typed may be a name
         return names.index(str(wanted))
     if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
         if 0 <= wanted < width:
             return int(wanted)
         raise InputError(
-            f"`{argument}` must be a position from 0 to {width - 1}; got {wanted}; the file has "
+            f"{argument} must be a position from 0 to {width - 1}; got {wanted}; the file has "
             f"{f'{width} columns' if width > 1 else 'one column, which is 0'}"
         )
     if not isinstance(wanted, str):
-        raise InputError(f"`{argument}` must hold column names or positions; got {wanted!r}; write a str or an int")
+        raise InputError(f"{argument} must hold column names or positions; got {wanted!r}; write a str or an int")
     if names is None:
         raise InputError(
-            f"`{argument}` names a column, so the file must have column names; got {wanted!r} and a file without "
+            f"{argument} names a column, so the file must have column names; got {wanted!r} and a file without "
             "names; give the position of the column, counted from 0"
         )
     if wanted in names:
         return names.index(wanted)
     raise UnknownColumn(
-        f"`{argument}` must name a column of the file; got {wanted!r}, which is not there; {_meant(wanted, names)}"
+        f"{argument} must name a column of the file; got {wanted!r}, which is not there; {_meant(wanted, names)}"
     )
 
 
@@ -369,14 +370,15 @@ def as_numbers(array: np.ndarray, source: str) -> np.ndarray:
     return numbers
 
 
-def check_finite(values: np.ndarray, source: str) -> None:
+def check_finite(values: np.ndarray, source: str, names: Sequence[str] | None = None) -> None:
     """Refuse missing and infinite values, naming the first row and column that has one."""
     bad = ~np.isfinite(values)
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
         raise InputError(
-            f"{source}: expected a finite number in every cell; got {values[row, column]} in row {row + 1}, column "
-            f"{column} ({int(bad.sum())} such cells in all); drop these rows or fill the cells before reading"
+            f"{source}: expected a finite number in every cell; got {values[row, column]} in row {row + 1}, "
+            f"{column_label(names, column)} ({int(bad.sum())} such cells in all); drop these rows or fill the cells "
+            "before reading"
         )
 
 

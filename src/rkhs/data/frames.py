@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import inspect
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,14 +20,12 @@ import numpy as np
 
 from rkhs._core.dates import Day, day_numbers
 from rkhs._core.errors import InputError, RkhsError, nearest, optional, quote
+from rkhs.data.cells import column_cells, names_of, row_names
 from rkhs.data.dataset import NOTHING_KNOWN, Dataset, check_finite, column_label, keep_rows, listed, locate, locate_all
 from rkhs.data.formats import SDF, SPECTRA, extension_of, open_bytes
-from rkhs.data.text import unescape_formula
 
 _READERS = {".parquet": "read_parquet", ".feather": "read_feather", ".xlsx": "read_excel"}
 _OURS = {"filepath_or_buffer", "io", "path", "chunksize", "iterator", "dtype_backend"}
-_LIKE_A_NUMBER = re.compile(r"\W{0,3}\d")  # how numbers with a unit or a currency begin
-_MOST_CLASSES = 20  # different texts that begin like numbers and may be classes, such as 1st and 2nd
 _BLOCK = 2**20  # bytes read at a time
 _HEAD = 2**16  # bytes that show the character between cells
 
@@ -117,14 +116,14 @@ def _errors_of_pandas(path: Path, read: Mapping[str, Any]) -> Iterator[None]:
             f"{path}: expected a table; got an empty file; check that it was written to the end"
         ) from error
     except Exception as error:
-        end, said = extension_of(path), " ".join(str(error).split())
+        end, reason = extension_of(path), " ".join(str(error).split())
         if end in _READERS or isinstance(error, EOFError):
             what = f"expected a complete {end} file that pandas.{_reader_of(path).__name__} reads; got one that it"
         else:
             what = "expected a table that pandas.read_csv reads; got one that it"
         raise InputError(
-            f"{path}: {what} does not ({said}); pass its options with --read OPTION=VALUE, or write a plain table (the "
-            "page 'Read any file' has a line for each mess)"
+            f"{path}: {what} does not ({reason}); pass its options with --read OPTION=VALUE, or write a plain table "
+            "(the page 'Read any file' has a line for each mess)"
         ) from error
 
 
@@ -142,7 +141,7 @@ def _of_text(path: Path, read: dict[str, Any]) -> dict[str, Any]:
     names = _first_cells(path, sep, encoding)
     if names and all(map(_is_number, names)):  # as NumPy writes a table
         return found | {"header": None}
-    repeated = [name for name in dict.fromkeys(names) if name and names.count(name) > 1]
+    repeated = [name for name, count in Counter(names).items() if name and count > 1]
     if repeated:
         raise InputError(
             f"{path}: names of columns must differ; got {listed(list(map(quote, repeated)))} more than once; rename "
@@ -248,20 +247,6 @@ def _refuse_short_rows(path: Path, frame: Frame, read: Mapping[str, Any]) -> Non
                 )
 
 
-def names_of(frame: Frame) -> tuple[str, ...] | None:
-    """Names of the columns; None of a table without."""
-    if frame.columns.dtype.kind in "iu":
-        return None
-    return tuple(unescape_formula(str(name)) for name in frame.columns)
-
-
-def row_names(frame: Frame) -> tuple[str, ...] | None:
-    """Names of the rows; None where they are counted."""
-    if frame.index.dtype.kind in "iu" and frame.index.name is None:
-        return None
-    return tuple("" if name != name else unescape_formula(str(name)) for name in frame.index)
-
-
 def with_index(frame: Frame, column: str | int | None, read: Sequence[str | int] = ()) -> Frame:
     """The frame with its rows named by a column: the given one, or a first one of texts that all differ.
 
@@ -305,24 +290,29 @@ def to_dataset(frame: Frame, source: str, *, kinds: Sequence[str] | None = None)
         return replace(rows, skipped=keep_rows(whole, ~blank, NOTHING_KNOWN).skipped)
     names, found = names_of(frame), []
     title = None if frame.index.name is None else str(frame.index.name)
-    if kinds is None and all(kind.kind in "biuf" for kind in set(frame.dtypes)) and not frame.isna().to_numpy().any():
+    if kinds is None and _is_numbers(frame):
         X = frame.to_numpy(dtype=np.float64)
-        check_finite(X, source)
+        check_finite(X, source, names)
         return Dataset(X, "vectors", row_names(frame), names, source, row_title=title)
     for j in range(frame.shape[1]):
         kind = None if kinds is None else kinds[j]
         found.append(column_cells(frame.iloc[:, j], f"{source}: {column_label(names, j)}", kind))
-    dates = tuple(str(frame.columns[j]) for j, cells in enumerate(found) if cells.dtype == object and _is_dated(cells))
+    dates = tuple(str(frame.columns[j]) for j, cells in enumerate(found) if _is_dated(cells))
     if kinds is None and all(cells.dtype != object and not np.isnan(cells).any() for cells in found):
         X = np.column_stack(found)
-        check_finite(X, source)
+        check_finite(X, source, names)
         return Dataset(X, "vectors", row_names(frame), names, source, row_title=title)
     X = np.column_stack([_with_none(cells, source, column_label(names, j)) for j, cells in enumerate(found)])
     return Dataset(X, "table", row_names(frame), names, source, row_title=title, dates=dates)
 
 
+def _is_numbers(frame: Frame) -> bool:
+    """Whether every cell is a number or a truth value of NumPy."""
+    return all(kind.kind in "biuf" for kind in set(frame.dtypes)) and not frame.isna().to_numpy().any()
+
+
 def _is_dated(cells: np.ndarray) -> bool:
-    return any(isinstance(cell, Day) for cell in cells.tolist())
+    return cells.dtype == object and any(isinstance(cell, Day) for cell in cells.tolist())
 
 
 def _with_none(cells: np.ndarray, source: str, label: str) -> np.ndarray:
@@ -335,61 +325,6 @@ def _with_none(cells: np.ndarray, source: str, label: str) -> np.ndarray:
     found = cells.astype(object)
     found[np.isnan(cells)] = None
     return found
-
-
-def column_cells(column: Any, where: str, kind: str | None = None) -> np.ndarray:
-    """A column as numbers with NaN for gaps, or as texts or days with None for gaps."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    if (is_numeric_dtype(column) or is_bool_dtype(column)) and kind in (None, "number"):
-        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    known = column.notna().to_numpy()
-    if kind != "text" and column.dtype.kind == "M":
-        days = (column.dt.tz_convert("UTC").dt.tz_localize(None) if column.dt.tz is not None else column).astype(
-            "M8[us]"
-        )
-        numbers = days.to_numpy().astype("M8[us]").astype(np.int64) / 86_400e6
-        return _spread([Day(number) for number in numbers[known]], known)
-    cells = column[known].tolist()
-    if kind != "text" and cells and all(isinstance(cell, bool) for cell in cells):
-        return np.where(known, column.where(known, False).to_numpy(dtype=np.float64), np.nan)
-    texts = [str(cell).strip() for cell in cells]
-    if kind == "text":
-        return _spread(texts, known)
-    days_of = day_numbers(texts) if texts else None
-    if days_of is not None:
-        return _spread([Day(day) for day in days_of], known)
-    if not texts:
-        return np.full(len(column), np.nan)
-    _refuse_hidden_numbers(texts, where, kind)
-    return _spread(texts, known)
-
-
-def _spread(cells: Sequence[Any], known: np.ndarray) -> np.ndarray:
-    """Known cells at their places, and None elsewhere."""
-    found = np.full(len(known), None, dtype=object)
-    found[known] = np.fromiter(cells, dtype=object, count=len(cells))
-    return found
-
-
-def _refuse_hidden_numbers(texts: list[str], where: str, kind: str | None) -> None:
-    """Refuse texts most of which are numbers, or begin like numbers with a unit or a currency."""
-    import pandas
-
-    numbers = pandas.to_numeric(pandas.Series(texts), errors="coerce").notna().to_numpy()
-    odd = list(dict.fromkeys(text for text, number in zip(texts, numbers, strict=True) if not number))
-    shown = listed(list(map(quote, odd[:3])))
-    if kind in ("number", "date") or 2 * numbers.sum() > len(texts):
-        raise InputError(
-            f"{where}: expected numbers; got {shown} among {len(texts)} cells; if they stand for gaps, pass --read "
-            f"na_values={odd[0]}; else write numbers, or leave the column out with --drop-columns"
-        )
-    begin = sum(_LIKE_A_NUMBER.match(text) is not None for text in texts)
-    if len(set(texts)) > _MOST_CLASSES and 2 * begin > len(texts):
-        raise InputError(
-            f"{where}: its cells begin like numbers, such as {shown}; pass --read decimal=, or --read thousands=, for "
-            "marks in numbers, write numbers without units, or leave the column out with --drop-columns"
-        )
 
 
 def titles_of_file(path: Path, read: Mapping[str, Any]) -> list[str]:

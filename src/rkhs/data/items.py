@@ -12,6 +12,7 @@ import numpy as np
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.data.arrays import array_names, array_types, load_npy, read_array
+from rkhs.data.cells import column_cells, names_of, row_names
 from rkhs.data.curves import curve_files, curves_of, read_curve_arrays, read_curve_folder
 from rkhs.data.dataset import (
     NOTHING_KNOWN,
@@ -26,7 +27,7 @@ from rkhs.data.dataset import (
 )
 from rkhs.data.fasta import as_dna, note_of_masked, read_fasta
 from rkhs.data.formats import FASTA, KINDS, SDF, SPECTRA, TABLES, advice, extension_of
-from rkhs.data.frames import Frame, column_cells, names_of, read_frame, row_names, selected, to_dataset, with_index
+from rkhs.data.frames import Frame, read_frame, selected, to_dataset, with_index
 from rkhs.data.graph_files import GRAPH_EXTENSIONS, read_graphs
 from rkhs.data.molecule_files import molecules, read_sdf, smi_rows
 from rkhs.data.series_files import read_series, series_of

@@ -77,7 +77,7 @@ def flat_smiles(texts: Iterable[Any]) -> np.ndarray:
 
 def molecules(frame: Any, column: Any, source: str, recipe: dict[str, Any], start: int = 0) -> Dataset:
     """Fingerprints of a column of SMILES; what cannot be read is left out with ``on_error="skip"``."""
-    from rkhs.data.frames import column_cells, row_names
+    from rkhs.data.cells import column_cells, row_names
 
     cells = column_cells(frame[column], source, "text")
     smiles = ["" if cell is None else cell for cell in cells]

@@ -44,7 +44,7 @@ def rows_of_numbers(file: Path) -> bool:
 
 def series_of(frame: Any, source: str) -> Dataset:
     """One series per row of a frame of numbers; gaps at its end are padding."""
-    from rkhs.data.frames import column_cells, names_of, row_names
+    from rkhs.data.cells import column_cells, names_of, row_names
 
     names = names_of(frame)
     columns = [column_cells(frame.iloc[:, j], f"{source}: {column_label(names, j)}") for j in range(frame.shape[1])]

@@ -118,7 +118,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], look: str = "") -
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
     top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="wide {look}">{table}</div>' * bool(body)
+    return f'<div class="wide {look}">{table}</div>' if body else ""
 
 
 def summary(content: Content) -> list[str]:
@@ -149,7 +149,8 @@ def _loss(content: Content) -> str:
     sentences = [f"{name} turns each of {content.total} items into {short}, its code."]
     if lost is not None:
         sentences.append(f"{misses} {percent(lost)} of the variance{where}.")
-        sentences += ["More components (n_components) usually lose less."] * (lost > _LARGE_LOSS)
+        if lost > _LARGE_LOSS:
+            sentences.append("More components (n_components) usually lose less.")
     return " ".join(sentences)
 
 

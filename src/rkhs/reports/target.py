@@ -47,7 +47,7 @@ class Prediction:
             1.0 - float(((self.true - self.predicted) ** 2).sum()) / spread if spread and not self.classes else 1.0
         )
         words = f"The model explains {max(explained, 0.0):.0%} of the variance (R²), so its atoms are no finding."
-        return f" {words}" * (explained < _WEAK_R2)
+        return f" {words}" if explained < _WEAK_R2 else ""
 
     def cell(self, value: float) -> str:
         """A value of the target as a person writes it."""
