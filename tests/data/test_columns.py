@@ -95,7 +95,7 @@ def test_constants_and_copies_are_named() -> None:
     X = np.column_stack([x, 1.8 * x + 32.0, x, np.full(40, 7.0), x + 1e-3 * RNG.normal(size=40)])
     said = [remark.text for remark in column_remarks(X, ["c", "f", "again", "flat", "near"])]
     assert said[0] == "1 column is constant (flat)."
-    assert said[1].startswith("f is a copy in another unit of c")
+    assert said[1].startswith("f is a copy of c, or the same in another unit")
     assert said[2].startswith("again is a copy of c")
     assert len(said) == 3
 

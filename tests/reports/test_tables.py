@@ -42,7 +42,7 @@ def test_a_row_a_column_says_how_it_was_read() -> None:
     assert 'd="M0 0h3.2v' in rows[1][3]  # a thirtieth of 96
     assert texts_of(rows[2])[1:5] == ["2 classes", "categories", "none", "red (20), blue (10)"]
     assert "svg" not in rows[2][3]
-    assert rows[3][1] == "identifier"
+    assert rows[3][1] == "whole numbers"
     assert texts_of(rows[4])[4:7] == ["1970-01-01", "1970-01-15", "1970-01-30"]
     assert rows[4][1] == "date"
     assert all(row[-1].startswith("<svg") for row in rows)

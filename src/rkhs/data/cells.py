@@ -15,6 +15,7 @@ from rkhs.data.text import unescape_formula
 
 _LIKE_A_NUMBER = re.compile(r"\W{0,3}\d[\d.,']*\s?[^\d\s]{0,6}")  # a number with a currency or a unit
 _MOST_ORDINALS = 20  # different texts that begin like numbers and may be classes, such as 1st and 2nd
+_LONG = 40  # letters of a cell in a message
 _DAY = 86_400e6  # microseconds
 
 
@@ -74,6 +75,11 @@ def _spread(cells: Sequence[Any], known: np.ndarray) -> np.ndarray:
     return found
 
 
+def _in_short(text: str) -> str:
+    """A text as it is written in an option, or the beginning of a long one."""
+    return text if len(text) <= _LONG else f"{text[:_LONG]}..."
+
+
 def _refuse_hidden_numbers(texts: list[str], where: str, kind: str | None) -> None:
     """Refuse texts most of which are numbers, or begin like numbers with a unit or a currency."""
     import pandas
@@ -84,7 +90,7 @@ def _refuse_hidden_numbers(texts: list[str], where: str, kind: str | None) -> No
     if kind in ("number", "date") or 2 * numbers.sum() > len(texts):
         raise InputError(
             f"{where}: expected numbers; got {odd_ones} among {len(texts)} cells; if they stand for gaps, pass --read "
-            f"na_values={odd[0]}; else write numbers, or leave the column out with --drop-columns"
+            f"na_values={_in_short(odd[0])}; else write numbers, or leave the column out with --drop-columns"
         )
     begin = sum(_LIKE_A_NUMBER.fullmatch(text) is not None for text in texts)
     if len(set(texts)) > _MOST_ORDINALS and 2 * begin > len(texts):

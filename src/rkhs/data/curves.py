@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.data.arrays import load_arrays, read_array
-from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, column_label, keep_rows, listed
+from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, check_finite, column_label, keep_rows, listed
 from rkhs.data.formats import extension_of
 from rkhs.data.text import number_in
 
@@ -173,8 +173,9 @@ def _on_times(data: Dataset, times: np.ndarray | None) -> Dataset:
     if times is not None and (times.shape != data.X.shape[1:] or not _increase(times)):
         raise InputError(
             f"{source}: curves need {data.X.shape[1]} finite, increasing times, one per column; got "
-            f"{times.tolist()!r:.60}; sort the columns"
+            f"{times.tolist()!r:.60}; sort the columns, or pass --read header=None if the first row is a curve"
         )
+    check_finite(np.where(np.isnan(data.X), 0.0, data.X), source, data.column_names)  # gaps may be
     data = keep_rows(data, ~np.isnan(data.X).all(axis=1), NOTHING_KNOWN)
     gaps = np.isnan(data.X)
     if gaps.any():
@@ -233,6 +234,8 @@ def read_curve_folder(folder: Path) -> Dataset:
     at = at[(at >= max(t[0] for t, _ in pairs)) & (at <= min(t[-1] for t, _ in pairs))]
     if len(at) < _AXIS:
         raise InputError(f"{folder}: curves must share an interval of their axes; got none; take some files out")
+    if not all(np.array_equal(t, at) for t, _ in pairs):
+        warn(f"{folder}: files have axes of their own; straight lines give their values on the {len(at)} points of one")
     values = np.array([np.interp(at, t, y) for t, y in pairs])
     return Dataset(values, "curves", tuple(file.stem for file in files), None, str(folder), times=at)
 

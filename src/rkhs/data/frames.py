@@ -33,9 +33,12 @@ Frame = Any
 """A pandas.DataFrame."""
 
 
-def read_frame(path: Path, read: Mapping[str, Any]) -> Frame:
-    """All columns of a table; of molecules and spectra their tags. ``read``: options of pandas by their names."""
-    frame = _checked(_read(path, dict(read)), path)
+def read_frame(path: Path, read: Mapping[str, Any], *, named: bool = False) -> Frame:
+    """All columns of a table; of molecules and spectra their tags. ``read``: options of pandas by their names.
+
+    ``named``: the first row holds names even if all are numbers, as times of curves.
+    """
+    frame = _checked(_read(path, dict(read), named), path)
     _refuse_short_rows(path, frame, read)
     return frame
 
@@ -69,7 +72,7 @@ def _parquet_blocks(path: Path, rows: int) -> Iterator[Frame]:
             yield _checked(batch.to_pandas(), path)
 
 
-def _read(path: Path, read: dict[str, Any], **part: int) -> Frame:
+def _read(path: Path, read: dict[str, Any], named: bool = False, **part: int) -> Frame:
     """What pandas makes of a file, its first rows with ``nrows``, or frames one by one with ``chunksize``."""
     if extension_of(path) in SDF:
         from rkhs.data.molecule_files import read_sdf
@@ -83,11 +86,13 @@ def _read(path: Path, read: dict[str, Any], **part: int) -> Frame:
     _check_options(reader, read, path)
     with _errors_of_pandas(path, read):
         if extension_of(path) not in _READERS:
-            return reader(path, **_of_text(path, read), **part)
+            return reader(path, **_of_text(path, read, named), **part)
         optional("openpyxl" if extension_of(path) == ".xlsx" else "pyarrow")
         frame = reader(path, **read, **part)
-        unnamed = extension_of(path) == ".xlsx" and "header" not in read and all(map(_is_number, frame.columns))
-        return reader(path, header=None, **read, **part) if unnamed else frame
+        guessed = extension_of(path) == ".xlsx" and not named and "header" not in read
+        if guessed and all(map(_is_number, frame.columns)):
+            return reader(path, header=None, **read, **part)
+        return frame
 
 
 def _reader_of(path: Path) -> Any:
@@ -127,7 +132,7 @@ def _errors_of_pandas(path: Path, read: Mapping[str, Any]) -> Iterator[None]:
         ) from error
 
 
-def _of_text(path: Path, read: dict[str, Any]) -> dict[str, Any]:
+def _of_text(path: Path, read: dict[str, Any], named: bool) -> dict[str, Any]:
     """Options that read a text table: the character between cells, and whether its first row holds names."""
     encoding = read.get("encoding", "utf-8")
     if not encoding.lower().startswith(("utf-16", "utf_16", "utf16", "utf-32", "utf_32", "utf32")):
@@ -139,7 +144,7 @@ def _of_text(path: Path, read: dict[str, Any]) -> dict[str, Any]:
     if {"header", "names", "skiprows", "comment"} & read.keys():
         return found
     names = _first_cells(path, sep, encoding)
-    if names and all(map(_is_number, names)):  # as NumPy writes a table
+    if names and not named and all(map(_is_number, names)):  # as NumPy writes a table
         return found | {"header": None}
     repeated = [name for name, count in Counter(names).items() if name and count > 1]
     if repeated:
@@ -222,8 +227,11 @@ def _checked(frame: Frame, path: Path) -> Frame:
 
 
 def _index_of_first(frame: Frame) -> Frame:
-    """The frame with its rows named by its first column."""
-    return frame.set_index(frame.columns[0]).rename_axis(None) if frame.shape[1] > 1 else frame
+    """The frame with its rows named by its first column, numbers as texts: those of an index only count."""
+    if frame.shape[1] == 1:
+        return frame
+    frame = frame.set_index(frame.columns[0]).rename_axis(None)
+    return frame.set_axis(frame.index.map(str), axis=0) if frame.index.dtype.kind in "iu" else frame
 
 
 def _refuse_short_rows(path: Path, frame: Frame, read: Mapping[str, Any]) -> None:
@@ -291,7 +299,7 @@ def to_dataset(frame: Frame, source: str, *, kinds: Sequence[str] | None = None)
     names, found = names_of(frame), []
     title = None if frame.index.name is None else str(frame.index.name)
     if kinds is None and _is_numbers(frame):
-        X = frame.to_numpy(dtype=np.float64)
+        X = np.require(frame.to_numpy(dtype=np.float64), requirements=["C", "W"])
         check_finite(X, source, names)
         return Dataset(X, "vectors", row_names(frame), names, source, row_title=title)
     for j in range(frame.shape[1]):

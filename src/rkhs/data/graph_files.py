@@ -35,7 +35,8 @@ def read_graphs(file: Path) -> Dataset:
             others = map(advice, filter(can_convert, sorted(file.iterdir())))
             raise InputError(
                 f"{file}: expected one file NAME_A.txt of the TU format; got {len(found)}, and no "
-                f"{', '.join(GRAPH_EXTENSIONS)} files alone; {[*others, 'name the file itself'][0]}"
+                f"{', '.join(GRAPH_EXTENSIONS)} files alone, nor tables of a curve each; "
+                f"{[*others, 'name the file itself'][0]}"
             )
         return _read_text(found[0])
     if file.suffix.lower() in GRAPH_EXTENSIONS:

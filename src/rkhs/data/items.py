@@ -63,8 +63,9 @@ def read_items(
     * Series: ``.ts``, the UEA format, channels between colons; ``.tsv``, the UCR format, a whole number, the class, and
       the values in a row; ``.csv``, a series per row; ``.npz`` and ``.npy``, arrays of shape (length,) or (length,
       channels), or one of shape (n, length) or (n, length, channels). Missing values at the end are padding.
-    * Curves: a table whose columns are named by their times; ``.npz`` with ``times`` or ``t`` beside the values; a
-      folder of tables of an axis and values. Gaps are filled by straight lines between known values.
+    * Curves: a table whose first row holds the times (``read={"header": None}`` if it is a curve); ``.npz`` with
+      ``times`` or ``t`` beside the values; a folder of tables of an axis and values. Gaps are filled by straight lines
+      between known values.
     * Spectra: ``.mgf``, ``.msp``, ``.ms``. An item is a pair ``(mz, intensity)`` of arrays; records of MS level 1 next
       to others are left out.
 
@@ -74,7 +75,8 @@ def read_items(
     kind : {"molecules", "graphs", "sequences", "texts", "series", "curves", "spectra"}, default=None
         What the items are. None: what the name of the file says.
     columns : sequence of str or int, default=None
-        Of a table: the one of sequences or texts, or those of the values of series and curves.
+        Of a table: the one of sequences or texts, or those of the values of series and curves. Positions count from 0,
+        without the column that names the rows.
     smiles_column : str or int, default=None
         Column of SMILES of a table.
     index_column : str or int, default=None
@@ -127,7 +129,8 @@ def read_items(
         if found is None:
             raise InputError(f"{file}: a table is read by pandas; pass its frame to fit, or name the kind of its items")
         named = [*(columns or ()), *([] if smiles_column is None else [smiles_column])]
-        frame = with_index(read_frame(file, read or {}), index_column, named)
+        frame = read_frame(file, read or {}, named=found == "curves")
+        frame = with_index(frame, index_column, named)
         return items_of(frame, file, found, columns=columns, smiles_column=smiles_column, fingerprint=fingerprint)
     return read_objects(file, found, key=key, encoding=encoding, fingerprint=fingerprint)
 
