@@ -69,10 +69,13 @@ def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.Captu
     [
         (["table.csv", "--predict", "colour"], "colour"),
         (["table.csv"], "compare predicts a column from the others: name it with --predict COLUMN"),
-        (["gram.npy", "--gram", "--predict", "0"], "--gram has no column to predict: name a file with --labels, by"),
-        (["gram.npy", "--gram", "--targets", "table.csv"], "one value per row"),
+        (["gram.npy", "--gram", "--predict", "0"], "gram.npy has none beside its items; name a table with --labels"),
+        (["gram.npy", "--gram", "--targets", "table.csv"], "predicts one column; got 4; name one with --predict"),
         (["gram.npy", "--gram", "--targets", "missing.csv"], "missing.csv"),
-        (["gap.csv", "--columns", "a,b", "--targets", "few.csv"], "one row for each row of the input, 41; got 3"),
+        (
+            ["gap.csv", "--columns", "a,b", "--targets", "few.csv"],
+            "few.csv: expected one row for each row of gap.csv, 41; got 3",
+        ),
         (
             ["gram.npy", "--gram", "--targets", "labels.csv", "--kernel", "linear"],
             "--kernel cannot be given with --gram",

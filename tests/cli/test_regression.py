@@ -331,7 +331,7 @@ def test_a_column_beside_smiles(folder: Path, capsys: pytest.CaptureFixture[str]
             )
             == 2
         )
-        assert "--radius is for fingerprints; this model reads SMILES" in capsys.readouterr().err
+        assert "--fingerprint is for fingerprints; this model reads SMILES" in capsys.readouterr().err
 
 
 def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:

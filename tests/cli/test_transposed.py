@@ -40,3 +40,24 @@ def predicted(path: str) -> dict[str, str]:
     """Classes of items by their names."""
     rows = [line.split(",") for line in Path(path).read_text().splitlines()[1:]]
     return {row[0]: row[1] for row in rows}
+
+
+def test_rows_are_found_by_their_names_in_any_order(run: Callable[..., str]) -> None:
+    names = [f"g{i}" for i in range(60)]
+    order = np.random.default_rng(1).permutation(60)
+    write("a.csv", names, NUMBERS)
+    write("b.csv", [names[i] for i in order], NUMBERS[order])
+    assert "16 items" in run("fit", "a.csv", *FIT, "-o", "m.rkhs")
+    for name in "ab":
+        run("predict", "m.rkhs", f"{name}.csv", "-o", f"{name}_out.csv")
+    assert predicted("a_out.csv") == predicted("b_out.csv")
+    assert [*predicted("a_out.csv")] == ITEMS
+    write("c.csv", names[1:], NUMBERS[1:])
+    assert "c.csv lacks 'g0', of the columns of the training file" in run("predict", "m.rkhs", "c.csv", status=2)
+
+
+def test_a_column_of_texts_beside_the_names_is_refused_until_it_is_left_out(run: Callable[..., str]) -> None:
+    write("a.csv", [f"g{i}" for i in range(60)], NUMBERS, more="text")
+    said = run("fit", "a.csv", *FIT, "-o", "m.rkhs", status=2)
+    assert "got columns of texts, 'text'; name the rows of the file with --index-column" in said
+    run("fit", "a.csv", *FIT, "--drop-columns", "text", "-o", "m.rkhs")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import rkhs
 from rkhs import data, estimators
+from rkhs.cli.main import main, whole_parser
 from rkhs.cli.wording import FLAGS, in_flags
 
 SOURCES = Path(rkhs.__file__).parent
@@ -27,7 +30,9 @@ PARAMETERS = {
 
 def python_words(text: str) -> list[str]:
     """Python arguments that a message names: ``name=`` outside of quotation marks and ``--set``, or in backticks."""
-    plain = re.sub(r"""(?<![\w=])('(\\.|[^'\\])*'|"(\\.|[^"\\])*")|--set '[^']*'|--set \S+""", "", text)
+    plain = re.sub(
+        r"""(?<![\w=])('(\\.|[^'\\])*'|"(\\.|[^"\\])*")|--(?:set|read) '[^']*'|--(?:set|read) \S+""", "", text
+    )
     plain = re.sub(r"[A-Za-z]\w*\([^()]*\)", "", plain)  # a kernel: the same on the command line
     named = re.findall(r"(?<![\w-])([a-z]\w*)=", plain)
     return [name for name in named if name in ARGUMENTS | PARAMETERS] + re.findall(r"`(\w+)`", plain)
@@ -44,6 +49,8 @@ def python_words(text: str) -> list[str]:
         ("use storage=Nystroem(10)", "use --set 'storage=Nystroem(10)'"),
         ("n_components must be an integer", "--n-components must be an integer"),
         ("got 'header=True' and \"key=3\"", "got 'header=True' and \"key=3\""),
+        ("pass --read index_column=a", "pass --read index_column=a"),
+        ("`encoding` must be known", "--read encoding must be known"),
         ("--set reg=3 and gaussian(gamma=0.5)", "--set reg=3 and gaussian(gamma=0.5)"),
         ("Spectrum(k=3, tokens='words')", "Spectrum(k=3, tokens='words')"),
         ("got SMILES C=C=O and CC(=O)C", "got SMILES C=C=O and CC(=O)C"),
@@ -72,6 +79,43 @@ def without_docstrings(tree: ast.AST) -> ast.AST:
                 each for each in node.body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
             ] or [ast.Pass()]
     return tree
+
+
+@pytest.mark.parametrize(
+    "package", ["data", "estimators", "engines", "_core", "problems", "solvers", "spaces", "export.py"]
+)
+def test_every_message_of_the_library_can_be_worded_in_flags(package: str) -> None:
+    place = SOURCES / package
+    files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+    # Arguments of functions that no command reaches with them; n_bits is the word of --fingerprint too.
+    elsewhere = {"smiles", "codes", "column_names", "row_names", "n_bits"}
+    left = [
+        (path.name, text)
+        for path in files
+        for text in messages(without_docstrings(ast.parse(path.read_text())))
+        if set(python_words(in_flags(text))) - elsewhere
+    ]
+    assert not left
+
+
+def flags_of_parsers() -> set[str]:
+    (commands,) = (action for action in whole_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    return {
+        flag for parser in commands.choices.values() for action in parser._actions for flag in action.option_strings
+    }
+
+
+def test_every_flag_that_a_text_of_the_commands_names_exists() -> None:
+    """A message that names a flag of the past sends its reader astray."""
+    known = flags_of_parsers() | {"--version"}
+    found = [
+        (path.name, flag)
+        for path in sorted((SOURCES / "cli").glob("*.py"))
+        for text in messages(ast.parse(path.read_text()))
+        for flag in re.findall(r"(?<![\w-])--[a-z][a-z\d-]*", text)
+    ]
+    assert len(found) > 200
+    assert [each for each in found if each[1] not in known] == []
 
 
 @pytest.fixture
@@ -139,3 +183,18 @@ FITS = [
     ("text.npy",),
     ("missing.csv",),
 ]
+
+
+def test_no_message_names_a_python_argument(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, content in CONTENTS.items():
+        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    np.savez("arrays.npz", a=np.ones((3, 2)), b=np.ones((3, 2)))
+    np.save("cube.npy", np.ones((2, 2, 2)))
+    np.save("text.npy", np.array([["a"]]))
+    wrong = []
+    for words in FITS:
+        status = main(["fit", *words, "-o", "m.rkhs", "--quiet"])
+        printed = capsys.readouterr().err
+        if status != 2 or printed.count("rkhs: error: ") != 1 or python_words(printed):
+            wrong.append((words, status, printed))
+    assert wrong == []

@@ -29,7 +29,7 @@ from rkhs.cli.rows import with_progress
 from rkhs.data import Dataset
 from rkhs.data.arrays import load_npy
 from rkhs.data.cells import column_cells, names_of
-from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, existing_path, keep_rows as keep_rows, listed, locate
+from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, existing_path, keep_rows as keep_rows, listed, locate, locate_all
 from rkhs.data.formats import TABLES, extension_of, has_columns
 from rkhs.data.frames import frame_blocks, read_frame, selected, titles_of_file, with_index
 from rkhs.data.items import frame_of_series, items_of, kind_of, read_objects
@@ -58,6 +58,10 @@ class Source:
         """The column that a flag names, also by its position in the whole file."""
         return self._labels[locate(name, self._names, len(self._labels), flag)]
 
+    def has(self, name: str) -> bool:
+        """Whether the frame has a column of this name."""
+        return name in (self._names or ()) and self.label(name, "--columns") in self.frame.columns
+
     def take(self, name: str | int, flag: str) -> np.ndarray:
         """A column that is no part of the items: numbers with NaN, or texts with None; its frame loses it."""
         if self.frame is not None:
@@ -76,7 +80,8 @@ class Source:
     def chosen(self, columns: Sequence[str | int], dropped: Sequence[str | int]) -> Any:
         """The frame with some of its columns, or without some; those that were taken are left out already."""
         if columns:
-            return self.frame[[self.label(name, "--columns") for name in columns]]
+            places = locate_all(columns, self._names, len(self._labels)) or []
+            return self.frame[[self._labels[place] for place in places]]
         labels = [self.label(name, "--drop-columns") for name in dropped]
         left = self.frame.drop(columns=[label for label in labels if label in self.frame.columns])
         if not left.shape[1]:
@@ -138,7 +143,7 @@ def _frame_of(file: Path, key: str | None) -> Any:
     return pandas.DataFrame(read_array(file, key))
 
 
-def _named(args: argparse.Namespace) -> list[str | int]:
+def named_by_flags(args: argparse.Namespace) -> list[str | int]:
     """The columns that flags name, which are no names of rows."""
     found = named_columns(args.columns)
     for name in ("smiles", "predict", "color", "groups"):
@@ -151,7 +156,7 @@ def _named(args: argparse.Namespace) -> list[str | int]:
 def _indexed(frame: Any, column: str | int | None, args: argparse.Namespace, read: Sequence[str] = ()) -> Any:
     """A frame whose rows are named, by a column, transposed where its columns are the items."""
     if column is not None or args.kind not in ("sequences", "texts"):
-        frame = with_index(frame, column, [*read, *_named(args)])
+        frame = with_index(frame, column, [*read, *named_by_flags(args)])
     if not getattr(args, "transpose", False):
         return frame
     frame = selected(frame, None, named_columns(args.drop_columns) or None)

@@ -179,10 +179,9 @@ def refuse_unknown(cls: type, given: Iterable[str], known: Iterable[str]) -> Non
     names = sorted(known)
     unknown = sorted(set(given) - set(names))
     if unknown:
-        flag = "; it belongs to the robust fit: rkhs fit --robust --trim T" if unknown[0] == "trim" else ""
         raise InputError(
             f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(map(repr, names))}"
-            f"{flag or hint(unknown[0], names)}"
+            f"{hint(unknown[0], names)}"
         )
 
 

@@ -116,11 +116,16 @@ def column(text: str) -> str | int:
     return int(text) if text.isdecimal() and str(int(text)) == text else text
 
 
-def named_columns(text: str | list[str | int] | None) -> list[str | int]:
+def named_columns(text: str | int | list[str | int] | None) -> list[str | int]:
     """The columns that were typed, with commas between them; quotation marks keep a comma."""
+    if isinstance(text, int):
+        return [text]
     if text is None or isinstance(text, list):
         return text or []
-    return [column(part.strip()) for part in next(csv.reader([text], skipinitialspace=True))]
+    parts = next(csv.reader([text], skipinitialspace=True), [])
+    if not parts:
+        raise InputError("expected names of columns, with commas between them; got an empty text; leave the flag out")
+    return [column(part.strip()) for part in parts]
 
 
 def read_options(args: argparse.Namespace) -> dict[str, Any]:

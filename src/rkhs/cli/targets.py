@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from rkhs._core.errors import InputError, quote, warn
-from rkhs.cli.inputs import LEFT_OUT, Source, keep_rows, open_source, read_source, refuse_infinite
+from rkhs.cli.inputs import LEFT_OUT, Source, keep_rows, named_by_flags, open_source, read_source, refuse_infinite
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import named_columns, read_options
 from rkhs.data import Dataset
@@ -42,19 +42,34 @@ def read_rows(args: argparse.Namespace, **wanted: Any) -> Rows:
     named = {f"--{word}": _as_list(value) for word, value in wanted.items() if value is not None}
     source = open_source(args, args.input, columns=bool(named) and getattr(args, "labels", None) is None)
     inside = {flag: names for flag, names in named.items() if second_file(args, flag) is None}
+    seconds = {flag: frame_of_second(args, str(second_file(args, flag))) for flag in named if flag not in inside}
+    notes = [note for flag, frame in seconds.items() for note in _drop_answers(args, source, frame, named[flag], flag)]
     places = _places(source, [name for names in inside.values() for name in names])
     columns = {flag: [_taken(args, source, name, flag) for name in names] for flag, names in inside.items()}
     data = read_source(args, source)
-    for flag, names in named.items():
-        second = second_file(args, flag)
-        if second is not None:
-            columns[flag] = [_of_second(args, data, second, name, flag) for name in names]
-    found = {flag: [_of_rows(data, values) for values in each] for flag, each in columns.items()}
+    for flag, second in seconds.items():
+        columns[flag] = [_of_second(args, data, second, name, flag) for name in named[flag]]
+    found = {flag: [_of_rows(data, values, second_file(args, flag)) for values in columns[flag]] for flag in named}
+    for note in notes:
+        warn(note)
     return Rows(data, found, [*map(str, named.get("--predict", []))], places)
 
 
 def _as_list(value: Any) -> list[str | int]:
     return value if isinstance(value, list) else [value]
+
+
+def _drop_answers(
+    args: argparse.Namespace, source: Source, frame: Any, names: Sequence[str | int], flag: str
+) -> Iterator[str]:
+    """Take columns of INPUT out that have the names of those of a second file: they would be the answer."""
+    titles = names_of(frame)
+    for name in names:
+        title = name if titles is None else titles[locate(name, titles, len(titles), flag)]
+        if isinstance(title, str) and source.has(title):
+            _taken(args, source, title, flag)
+            path = second_file(args, flag)
+            yield f"{source.path}: its column {title} is no input, because {path} has the column {title} of {flag}"
 
 
 def _taken(args: argparse.Namespace, source: Source, name: str | int, flag: str) -> np.ndarray:
@@ -79,17 +94,20 @@ def _places(source: Source, taken: Sequence[str | int]) -> list[int]:
     return sorted(int(name) for name in taken)
 
 
-def _of_rows(data: Dataset, values: np.ndarray) -> np.ndarray:
+def _of_rows(data: Dataset, values: np.ndarray, second: str | None) -> np.ndarray:
     """Values of the rows that were read, of those of all rows."""
     n = data.n_samples + len(data.skipped)
     if len(values) != n:
-        raise InputError(f"{data.source}: expected a value for each of its {n} rows; got {len(values)}")
+        raise InputError(
+            f"{second or data.source}: expected one row for each row of {data.source}, {n}; got {len(values)}; "
+            "correct the file"
+        )
     return np.delete(values, [bad.row - 1 for bad in data.skipped], axis=0)
 
 
-def _of_second(args: argparse.Namespace, data: Dataset, path: str, name: str | int, flag: str) -> np.ndarray:
+def _of_second(args: argparse.Namespace, data: Dataset, frame: Any, name: str | int, flag: str) -> np.ndarray:
     """A column of ``--targets``, whose rows are those of INPUT, or of ``--labels``, found by the names of rows."""
-    frame = frame_of_second(args, path)
+    path = str(second_file(args, flag))
     if getattr(args, "targets", None) == path:
         _refuse_other_order(data, frame, path)
         return _cells(frame, name, flag, path)
@@ -116,8 +134,8 @@ def frame_of_second(args: argparse.Namespace, path: str) -> Any:
     if extension_of(file) not in TABLES:
         raise InputError(f"{path}: expected a table, as .csv, or a .npy file; got another")
     frame = read_frame(file, read_options(args))
-    known = args.index_column
-    return with_index(frame, known) if known in frame.columns else frame
+    index = args.index_column if args.index_column in frame.columns else None
+    return with_index(frame, index, named_by_flags(args))
 
 
 def _cells(frame: Any, name: str | int, flag: str, path: str) -> np.ndarray:

@@ -12,7 +12,6 @@ from rkhs.cli.options import ENGINE, INPUT, KERNEL, MODEL
 _SHARED = re.findall(r"^--([\w-]+) (?:{(\S+)}|(\S+))", KERNEL + ENGINE + MODEL + INPUT, re.MULTILINE)
 FLAGS = {
     **{name.replace("-", "_"): (f"--{name}", choices.replace(",", "|") or shape) for name, choices, shape in _SHARED},
-    "at_most": ("--at-most", "N"),
     "address": ("--scheduler", "ADDRESS"),
     "by": ("--by", "codes|features"),
     "column": ("--columns", "NAME"),
@@ -22,13 +21,10 @@ FLAGS = {
     "groups": ("--groups", "COLUMN"),
     "layer": ("--layer", "L"),
     "n_best": ("--n-best", "K"),
-    "n_labels": ("--few-labels", "N"),
     "n_components": ("--n-components", "P"),
     "n_jobs": ("--jobs", "N"),
-    "n_splits": ("--splits", "N"),
     "random_state": ("--seed", "N"),
     "smiles_column": ("--smiles", "COLUMN"),
-    "space": ("--space", "SPACE"),
     "target": ("--predict", "COLUMN"),
 }
 """Flag and placeholder of each argument that has a flag of its own; other parameters are set by ``--set``."""
@@ -43,6 +39,8 @@ _PHRASES = {
     "kernel='precomputed'": "--gram",
     "model.set_params(refine=False)": "--plain",
     'on_error="skip"': "--fingerprint 'morgan(on_error=skip)'",
+    "`encoding`": "--read encoding",
+    "key= chooses": "--read key=NAME chooses",
     "`path`": "the path",
 }
 _LONGEST = 1200
@@ -52,7 +50,7 @@ _QUOTED = r"""(?<![\w=])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""  # what the u
 _CALL = r"[A-Za-z_][\w.]*\((?:[^()]|\([^()]*\))*\)"  # Gaussian(gamma=1.0) reads the same on the command line
 _VALUE = rf"""\[[^\]]*\]|'[^']*'|"[^"]*"|{_CALL}|[\w.+-]*\w"""
 _PATTERN = re.compile(
-    rf"(?<![\w-])(?P<phrase>{'|'.join(map(re.escape, _PHRASES))})|(?P<left>{_QUOTED}|--set \S+)"
+    rf"(?<![\w-])(?P<phrase>{'|'.join(map(re.escape, _PHRASES))})|(?P<left>{_QUOTED}|--(?:set|read) \S+)"
     rf"|`(?P<ticked>\w+)`|(?<![\w.-])(?P<name>[a-z]\w*)=(?P<value>{_VALUE})?|(?P<call>{_CALL})"
     rf"|(?<![\w.-])(?P<bare>{'|'.join(name for name in FLAGS if '_' in name)}|groups(?= must))(?!\w)"
 )
