@@ -181,6 +181,26 @@ def test_pipes_and_devices_are_not_read(tmp_path: Path, name: str, read: Any) ->
         path.symlink_to("/dev/zero")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes in the file system")
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("b.csv", {"a.csv": "0,1\n1,2\n2,3\n"}),
+        ("b.tsv", {"a.csv": "0,1\n1,2\n2,3\n"}),
+        ("b.gml", {}),
+        ("b.edges", {}),
+        ("D_A.txt", {"D_graph_indicator.txt": "1\n1\n"}),
+        ("D_graph_indicator.txt", {"D_A.txt": "1,2\n2,1\n"}),
+    ],
+)
+def test_pipes_in_a_folder_are_not_read(tmp_path: Path, name: str, others: dict[str, str]) -> None:
+    for other, text in others.items():
+        (tmp_path / other).write_text(text)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(InputError, match="which is a pipe; copy what it gives"):
+        read_items(tmp_path)
+
+
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a\n1\n")

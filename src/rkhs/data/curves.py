@@ -222,14 +222,8 @@ def curve_files(folder: Path) -> list[Path]:
 
 def read_curve_folder(folder: Path) -> Dataset:
     """Curves of a folder, each two columns of a file of its name: an axis and values; on the axis of the first."""
-    from rkhs.data.frames import read_frame, to_dataset
-
-    files, pairs = curve_files(folder), []
-    for file in files:
-        data = to_dataset(read_frame(file, {}), str(file))
-        if data.kind != "vectors" or data.X.shape[1] != 2 or not _is_axis(data.X[:, 0]):
-            raise InputError(f"{file}: expected two columns, an axis that rises or falls, and values; correct the file")
-        pairs.append((data.X[np.argsort(data.X[:, 0]), 0], data.X[np.argsort(data.X[:, 0]), 1]))
+    files = curve_files(folder)
+    pairs = [_curve_of(file) for file in files]
     at = pairs[0][0]
     at = at[(at >= max(t[0] for t, _ in pairs)) & (at <= min(t[-1] for t, _ in pairs))]
     if len(at) < _AXIS:
@@ -238,6 +232,17 @@ def read_curve_folder(folder: Path) -> Dataset:
         warn(f"{folder}: files have axes of their own; straight lines give their values on the {len(at)} points of one")
     values = np.array([np.interp(at, t, y) for t, y in pairs])
     return Dataset(values, "curves", tuple(file.stem for file in files), None, str(folder), times=at)
+
+
+def _curve_of(file: Path) -> tuple[np.ndarray, np.ndarray]:
+    """The axis of a file, rising, and its values."""
+    from rkhs.data.frames import read_frame, to_dataset
+
+    data = to_dataset(read_frame(file, {}), str(file))
+    if data.kind != "vectors" or data.X.shape[1] != 2 or not _is_axis(data.X[:, 0]):
+        raise InputError(f"{file}: expected two columns, an axis that rises or falls, and values; correct the file")
+    axis, values = data.X[np.argsort(data.X[:, 0])].T
+    return axis, values
 
 
 def _is_axis(numbers: np.ndarray) -> bool:

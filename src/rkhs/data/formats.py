@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rkhs._core.errors import InputError
+from rkhs._core.files import check_readable
 
 TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".feather")
 KINDS = ("curves", "graphs", "sequences", "series", "spectra", "texts", "vectors")
@@ -109,7 +110,8 @@ def check_form(path: Path) -> None:
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked if its name says that it is packed."""
+    """The bytes of a file, unpacked if its name says that it is packed; no pipe or device is opened."""
+    check_readable(path)
     packed = path.suffix.lower() == ".gz"
     try:
         with (gzip.open if packed else open)(path, "rb") as handle:

@@ -146,13 +146,18 @@ def _of_text(path: Path, read: dict[str, Any], named: bool) -> dict[str, Any]:
     names = _first_cells(path, sep, encoding)
     if names and not named and all(map(_is_number, names)):  # as NumPy writes a table
         return found | {"header": None}
+    _refuse_repeated(path, names)
+    return found
+
+
+def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
+    """Refuse names of columns that occur twice, which pandas would number in silence."""
     repeated = [name for name, count in Counter(names).items() if name and count > 1]
     if repeated:
         raise InputError(
             f"{path}: names of columns must differ; got {listed(list(map(quote, repeated)))} more than once; rename "
             "them, or pass --read header=None if the first row is data"
         )
-    return found
 
 
 def _refuse_nul(path: Path, encoding: str) -> None:

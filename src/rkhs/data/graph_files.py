@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError, optional, warn
-from rkhs._core.files import UNREADABLE
+from rkhs._core.files import UNREADABLE, check_readable
 from rkhs._core.memory import available_bytes
 from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import Dataset, read_text, refuse_empty
@@ -194,6 +194,7 @@ def _nodes(text: str, unused: set[str]) -> list[str]:
 
 def _graphml(file: Path) -> list[Any]:
     networkx = optional("networkx")
+    check_readable(file)
     try:
         if file.suffix.lower() == ".gml":
             return [networkx.read_gml(file, label="id")]
