@@ -171,3 +171,35 @@ def test_notes_on_molecules_are_of_their_kernel(tmp_path: Path, monkeypatch, cap
     Path("new.smi").write_text("CCO\nCCCCCCCN\n")
     assert main(["predict", "m.rkhs", "new.smi"]) == 0
     assert "molecules in the fit: 1, such as 'CCO'" in capsys.readouterr().err
+
+
+def test_tags_of_molecules_colour_a_map_and_are_predicted(molecules: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(molecules)
+    assert main(["map", "m.sdf.gz", "--color", "ring", "-o", "m.png"]) == 0
+    assert main(["fit", "m.sdf", "--predict", "weight", "-o", "w.rkhs"]) == 0
+    out = capsys.readouterr()
+    assert "predicts weight" in out.out
+    Path("n.smi").write_text("CCO\n")
+    assert main(["predict", "w.rkhs", "n.smi"]) == 0
+    capsys.readouterr()
+    assert main(["predict", "w.rkhs", "one.mol"]) == 0
+    assert capsys.readouterr().out.startswith("smiles,weight,")
+    assert main(["fit", "m.sdf", "--predict", "ring", "-o", "r.rkhs"]) == 0
+    assert "predicts ring: no (10), yes (6)" in capsys.readouterr().out
+    assert main(["map", "m.sdf", "--color", "weighd", "-o", "m.png"]) == 2
+    assert "did you mean 'weight'" in capsys.readouterr().err
+
+
+def test_classes_of_a_file_of_series_stand_next_to_those_predicted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    waves = [",".join(f"{v:.3f}" for v in np.sin((1 + i % 2) * np.arange(12) / 2 + i / 9)) for i in range(20)]
+    lines = "\n".join(f"{wave}:{'fast' if i % 2 else 'slow'}" for i, wave in enumerate(waves))
+    Path("w.ts").write_text(f"@timeStamps false\n@classLabel true slow fast\n@data\n{lines}\n")
+    assert main(["fit", "w.ts", "--predict", "class", "-o", "w.rkhs", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["predict", "w.rkhs", "w.ts"]) == 0
+    rows = [line.split(",") for line in capsys.readouterr().out.splitlines()]
+    assert rows[0][1:3] == ["class", "p(fast)"]
+    assert [row[1] for row in rows[1:]] == ["slow", "fast"] * 10

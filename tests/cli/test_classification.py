@@ -15,6 +15,7 @@ import rkhs
 from rkhs.cli.class_choices import cross_validated
 from rkhs.cli.kinds import choose_for_sequences
 from rkhs.cli.main import main
+from rkhs.errors import InputError
 from rkhs.evaluation import SmoothClassifier, load_classifier
 from rkhs.evaluation.comparison import counting_error
 
@@ -236,3 +237,36 @@ def test_the_choice_of_the_width_does_not_flatter_the_accuracy(
     assert main(words) == 0
     said = capsys.readouterr().out
     assert "the choice of the kernel, which every part repeats without its rows" in said
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
+def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "plain.csv", *FAST]) == 0
+    said = capsys.readouterr().out
+    assert "predicts churn: no (10), yes (10); 28 of 48 rows have no class" in said
+    assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.csv"]) == 0
+    found = table("p.csv")
+    assert main(["compare", "plain.csv", "--model", "m.rkhs"]) == 2
+    assert "that predicts; use rkhs predict" in capsys.readouterr().err
+    assert list(found[0]) == ["name", "churn", "p(no)", "p(yes)"]
+    assert [row["name"] for row in found] == [f"c{i}" for i in range(N)]
+    model = rkhs.load("m.rkhs")
+    assert model.codes_.shape == (N, 2)  # all rows, and no column of classes
+    head = SmoothClassifier().fit(model.codes_[:20], LABELS[:20])
+    codes = model.transform(np.stack([A, B], axis=1))
+    assert [row["churn"] for row in found] == head.predict(codes).tolist()
+    shares = [[float(row["p(no)"]), float(row["p(yes)"])] for row in found]
+    np.testing.assert_allclose(shares, head.predict_proba(codes), rtol=5e-6)
+    classifier = load_classifier("m.rkhs")
+    assert classifier.predict(np.stack([A, B], axis=1)).tolist() == head.predict(codes).tolist()
+    rows = [{"b": b, "a": a} for a, b in zip(A, B, strict=True)]  # as a service gets them
+    assert classifier.predict(rows).tolist() == head.predict(codes).tolist()
+    with pytest.raises(InputError, match=r"X must have the columns of fit .*; it lacks \['a'\], and \['A'\] are not"):
+        classifier.predict([{"A": 1.0, "b": 2.0}])
+    with pytest.raises(AttributeError, match="has no predict: it makes codes; rkhs.evaluation.load_classifier reads"):
+        model.predict(rows)
+    with pytest.raises(AttributeError, match="^'OperatorKernelRegressor' object has no attribute 'predict_proba'$"):
+        rkhs.OperatorKernelRegressor().predict_proba  # noqa: B018
+    np.testing.assert_allclose(classifier.predict_proba(np.stack([A, B], axis=1)), shares, rtol=5e-6)
+    truth = np.where(SIDE > 0, "yes", "no")[20:]
+    assert np.mean([row["churn"] for row in found[20:]] == truth) > 0.8

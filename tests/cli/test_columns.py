@@ -11,6 +11,7 @@ import pytest
 import rkhs
 from rkhs.cli.main import main
 from rkhs.data import write_codes
+from tests.tables import read_table
 
 RNG = np.random.default_rng(0)
 UNITS = np.array([1.0, 1e-2, 1e4])
@@ -136,3 +137,26 @@ def test_salts_copies_and_what_cannot_be_read_are_counted(folder: Path, capsys: 
     assert "note: 1 SMILES has more than one part, as salts and mixtures have, such as [Na+].[Cl-]." in said
     assert "note: 1 SMILES could not be read and was left out; the first is C( in row 8." in said
     assert "note: 1 molecule has the fingerprint of an earlier one" in said
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
+def test_a_table_in_different_units_is_standardised_and_says_so(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["fit", "table.csv", "-o", "m.rkhs", "--codes", "z.csv"]) == 0
+    said = capsys.readouterr().out
+    assert "columns: " in said
+    assert "The spread of income is" in said
+    assert columns("m.rkhs") == "scaled"
+    assert main(["decode", "m.rkhs", "z.csv", "-o", "back.csv"]) == 0
+    back = read_table("back.csv").X
+    assert (np.abs(back - X) < 0.2 * X.std(0)).all()
+    assert main(["transform", "m.rkhs", "table.csv", "-o", "again.csv"]) == 0
+    np.testing.assert_allclose(read_table("again.csv").X, rkhs.load("m.rkhs").transform(X), rtol=1e-12, atol=1e-12)
+
+
+def test_columns_that_say_nothing_of_an_item_are_named(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    titles = ["customer_id", "age", "rate", "income", "again"]
+    rows = np.column_stack([np.arange(7001, 7025), X, X[:, 0]])
+    write_codes("ids.csv", rows, column_names=titles)
+    assert main(["fit", "ids.csv", "-o", "m.rkhs", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["columns"]["notes"]
+    assert any("again" in sentence and "age" in sentence for sentence in said)

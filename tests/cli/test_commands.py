@@ -386,3 +386,42 @@ def test_candidates_are_streamed_from_files(folder: Path, capsys: pytest.Capture
             assert all(row["name"] == f"c{int(row['candidate']) - 1}" for row in found)
     Path("bad.csv").write_text("name,a,b,c\n" + "x,1,2,3\n" * 9 + "y,1,2,oops\n")
     assert run("decode", "m.rkhs", "z.csv", "-o", "best.csv", "--candidates", "bad.csv", "--chunk-rows", "4") == 2
+
+
+def test_engines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    landmarks = ("--estimator", "kpca", "--set", "storage=nystroem(8)", "--quiet")
+    assert run("fit", "rows.npy", "-o", "a.rkhs", *landmarks, "--engine", "serial") == 0
+    assert run("fit", "rows.npy", "-o", "b.rkhs", *landmarks, "--engine", "threads", "--jobs", "2") == 0
+    a, b = rkhs.load("a.rkhs"), rkhs.load("b.rkhs")
+    np.testing.assert_array_equal(a.codes_, b.codes_)
+    capsys.readouterr()
+    assert run("fit", "rows.npy", "-o", "a.rkhs", "--scheduler", "tcp://h:1") == 2
+    assert "--scheduler is the address of a Dask cluster; it needs --engine dask" in capsys.readouterr().err
+    assert run("fit", "rows.npy", "-o", "a.rkhs", "--engine", "serial", "--jobs", "2") == 2
+    assert "--jobs is a number of threads or workers; it needs --engine threads or dask" in capsys.readouterr().err
+    assert run("fit", "rows.npy", "-o", "c.rkhs", *landmarks[:2], "--quiet", "--jobs", "2") == 0
+    assert rkhs.load("c.rkhs").engine is None  # a file names no engine
+
+
+def test_a_mixed_table_goes_to_codes_and_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    rows = [[f"p{i}", round(rng.normal(), 3), rng.choice(["a", "b"]), i % 4] for i in range(24)]
+    rows[3][1], rows[5][2] = "NA", ""
+    write("mixed.csv", "name,size,kind,zone", rows)
+    write("later.csv", "kind,name,size,zone", [[row[2], row[0], row[1], row[3]] for row in rows[:6]])
+    words = ["--index-column", "name", "-o", "m.rkhs", "--codes", "z.csv"]
+    assert run("fit", "mixed.csv", *words) == 0
+    assert "24 rows of 3 columns" in capsys.readouterr().out
+    assert run("transform", "m.rkhs", "later.csv", "--index-column", "name", "-o", "later_codes.csv") == 0
+    model = rkhs.load("m.rkhs")
+    cells = [[None if cell in ("NA", "") else cell for cell in row[1:]] for row in rows]
+    np.testing.assert_allclose(read_table("later_codes.csv").X, model.transform(cells[:6]), atol=1e-9)
+    assert run("decode", "m.rkhs", "z.csv", "-o", "best.csv", "--n-best", "1") == 0
+    assert table("best.csv")[0]["name"] == "p0"
+    assert (
+        run("decode", "m.rkhs", "z.csv", "-o", "best.csv", "--candidates", "later.csv", "--index-column", "name") == 0
+    )
+    write("bad.csv", "name,size,kind,zone", [["q", "tall", "a", 1]])
+    assert run("transform", "m.rkhs", "bad.csv", "--index-column", "name", "-o", "bad_codes.csv") == 2
+    assert "column 'size': expected numbers; got 'tall'" in capsys.readouterr().err
+    assert run("fit", "mixed.csv", "--gram", "-o", "m.rkhs") == 2

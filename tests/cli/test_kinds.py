@@ -6,13 +6,14 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rkhs
 from rkhs.cli.expressions import parse_kernel
 from rkhs.cli.main import main
 from rkhs.data import load_molecules
-from rkhs.kernels import MoleculeKernel, kernel_from_name
+from rkhs.kernels import MoleculeKernel, kernel_from_name, quadrature_weights
 from rkhs.kernels.registry import _BY_NAME
 from tests.tables import read_table
 
@@ -128,3 +129,115 @@ def test_a_kernel_of_objects_reads_smiles(folder: Path, capsys: pytest.CaptureFi
     assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1", "--candidates", "m.smi") == 0
     assert table("near.csv")[0]["smiles"] in smiles
     assert run("transform", "m.rkhs", "m.smi", "-o", "z2.csv", "--fingerprint", "morgan(radius=3)") == 2
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
+def test_series_and_curves(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    t = np.linspace(0, 1, 12)
+    X = np.sin(4 * t + np.linspace(0, 3, N)[:, None])
+    rows = ["\t".join([str(1 + i % 2), *map(str, x)]) for i, x in enumerate(X.tolist())]
+    Path("train.tsv").write_text("\n".join(rows) + "\n")
+    assert fit("train.tsv", "--kind", "series") == 0
+    assert "kernel: ShiftInvariant()" in capsys.readouterr().out
+    same_codes("train.tsv")
+    np.savez("all.npz", A=X, B=X[:, :, None])
+    same_codes("all.npz", "--read", "key=B")
+    lengths = {f"s{i}": x[: 8 + i % 3] for i, x in enumerate(X)}
+    np.savez("some.npz", **lengths)
+    assert fit("some.npz", "--kind", "series") == 0
+    assert "kernel: GlobalAlignment()" in capsys.readouterr().out
+    assert read_table("z.csv").row_names == tuple(lengths)
+    same_codes("some.npz")
+    header = ",".join(str(round(float(time), 3) ** 2) for time in t)
+    Path("curves.csv").write_text(header + "\n" + "\n".join(",".join(map(str, x)) for x in X.tolist()) + "\n")
+    assert fit("curves.csv", "--kind", "curves", "--read", "header=0") == 0
+    assert "10 curves at 12 times" in (said := capsys.readouterr().out)
+    assert "'auto'" not in said  # no kernel of curves, but the default of the estimator
+    model = rkhs.load("m.rkhs")
+    assert model.columns == "integral"  # their times are not equally spaced
+    np.testing.assert_allclose(model.reader_.scaling.scale**-2, quadrature_weights(t.round(3) ** 2, 12))
+    assert run("transform", "m.rkhs", "curves.csv", "--read", "header=0", "-o", "again.npy") == 0
+    np.testing.assert_allclose(np.load("again.npy"), model.transform(X), atol=1e-6)
+    assert run("decode", "m.rkhs", "z.csv", "-o", "back.csv") == 0
+    assert read_table("back.csv", header=0).column_names == tuple(header.split(","))
+    np.savez("other.npz", X=X, t=t)
+    assert run("transform", "m.rkhs", "other.npz", "-o", "z2.csv") == 2
+    assert "the model reads curves at 12 other times; resample the curves" in capsys.readouterr().err
+    np.savez("even.npz", X=X, t=t)
+    assert fit("even.npz", "--kind", "curves") == 0
+    assert rkhs.load("m.rkhs").columns == "raw"
+    assert fit("curves.csv", "--kind", "curves", "--read", "header=0", "--kernel", "functionalgaussian") == 0
+    assert rkhs.load("m.rkhs").columns == "raw"  # its kernel integrates
+    np.testing.assert_allclose(rkhs.load("m.rkhs").kernel_.times, t.round(3) ** 2)
+
+
+def test_fingerprints_are_remembered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit", reason="fingerprints need the extra 'chem'")
+    smiles = load_molecules().smiles[:N]
+    Path("m.smi").write_text("".join(f"{s}\n" for s in smiles))
+    assert fit("m.smi", "--fingerprint", "counts(radius=1, n_bits=64)") == 0
+    assert "kernel: MinMax()" in capsys.readouterr().out
+    model = rkhs.load("m.rkhs")
+    assert model.support_items_.shape == (N, 64)
+    assert model.support_items_.max() > 1
+    same_codes("m.smi")
+    assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1", "--candidates", "m.smi") == 0
+    assert table("near.csv")[0]["smiles"] in smiles
+    assert run("transform", "m.rkhs", "m.smi", "-o", "z2.csv", "--fingerprint", "counts(radius=3)") == 2
+    assert "--fingerprint must be that of the fit" in capsys.readouterr().err
+    assert fit("m.smi", "--fingerprint", "maccs") == 0
+    same_codes("m.smi")
+    assert fit("m.smi", "--fingerprint", "path(radius=3)") == 2
+    assert "--fingerprint path has no option radius; it has n_bits, on_error" in capsys.readouterr().err
+    assert fit("m.smi", "--fingerprint", "morgan(radius=1 + 1)") == 2
+    assert "--fingerprint: expected a number or a word for radius; got 1 + 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words", "message"),
+    [
+        ("a.xyz", "1 2\n", (), "a folder of graphs or end in .csv"),
+        ("a.txt", "", (), "expected a text per line; got an empty file"),
+        ("a.csv", "", ("--kind", "series"), "expected one row of numbers per series; got none"),
+        (
+            "a.csv",
+            "1,2,3\n1,2\n3,1\n2,5,1\n",
+            ("--kind", "series", "--kernel", "sink"),
+            "one length; item 0 has 3, item 1 has 2",
+        ),
+        ("a.csv", "a,b\nx,y\n", ("--kind", "sequences"), "sequences stand in one column"),
+        ("a.csv", "a,b\n1,2\n3,5\n", ("--kind", "curves"), "named by their times"),
+        ("a.csv", "a,b\n1,2\n3,5\n", ("--kernel", "wl"), "WeisfeilerLehman"),
+        ("a.csv", "a,b\n1,2\n3,5\n", ("--fingerprint", "path"), "is for molecules, and needs --smiles"),
+        ("a.edges", "1 2 three\n", (), "leave out what is no name and no weight"),
+        ("none", None, (), "name a file or folder that exists"),
+    ],
+)
+def test_bad_files_are_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, text: str | None, words: tuple[str, ...], message: str
+) -> None:
+    if text is not None:
+        Path(name).write_text(text)
+    assert fit(name, *words) == 2
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert printed.count("\n") == 1
+
+
+def test_a_table_of_series_has_names_and_a_column_of_classes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    n, t = 24, np.linspace(0, 1, 12)
+    X = np.sin((4 + 6 * (np.arange(n) % 2))[:, None] * t + np.linspace(0, 3, n)[:, None])
+    frame = pd.DataFrame(X, columns=[f"t{i}" for i in range(12)])
+    frame.to_csv("bare.csv", index=False)
+    frame["pace"], frame["speed"] = np.where(np.arange(n) % 2, "run", "walk"), X.max(1) + np.arange(n) % 2
+    frame.to_csv("s.csv", index=False)
+    series = ("s.csv", "--kind", "series")
+    assert run("fit", *series, "--drop-columns", "speed,pace", "-o", "m.rkhs", "--estimator", "kernel-pca") == 0
+    assert [item.shape for item in rkhs.load("m.rkhs").support_items_] == [(12, 1)] * n
+    words = ["--drop-columns", "speed", "--predict", "pace", "-o", "m.rkhs", "--set", "max_iter=9"]
+    assert run("fit", *series, *words) == 0
+    assert "predicts pace: walk (12), run (12)" in capsys.readouterr().out
+    assert run("predict", "m.rkhs", "bare.csv") == 0
+    assert [row.split(",")[1] for row in capsys.readouterr().out.split()[1:]] == list(frame["pace"])
+    assert run("fit", *series, "--drop-columns", "pace", "--predict", "speed", "-o", "m.rkhs") == 0
+    assert run("predict", "m.rkhs", "bare.csv") == 0

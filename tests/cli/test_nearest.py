@@ -158,3 +158,18 @@ def test_nearest_items_take_the_memory_of_a_block(monkeypatch: pytest.MonkeyPatc
     finally:
         tracemalloc.stop()
     assert peak < 8 * 500 * 8_000 / 4
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("command", ["nearest", "novelty"])
+@pytest.mark.parametrize("texts", [False, True])
+def test_columns_that_the_new_file_lacks_are_named(
+    capsys: pytest.CaptureFixture[str], command: str, texts: bool
+) -> None:
+    word = "red" if texts else "1"
+    Path("known.csv").write_text("a,b,c\n" + "".join(f"{i},{i % 3},{word}\n" for i in range(20)))
+    Path("new.csv").write_text(f"a,cc,b\n1,{word},3\n2,{word},5\n")
+    assert main([command, "known.csv", "new.csv"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("rkhs: error: new.csv lacks 'c', of the columns of the training file; it has 'cc'")
+    assert main([command, "known.csv", "new.csv", "--drop-columns", "c"]) == 0

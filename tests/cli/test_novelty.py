@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -151,3 +152,48 @@ def test_novel_rows_stand_in_the_order_of_p_and_are_judged_by_one_thread(
     assert [row["p"] for row, _ in found.novel()] == [0.01, 0.01, 0.02]
     assert [row["row"] for row, _ in found.novel()] == ["row 4", "row 2", "row 3"]  # of equal p the farthest first
     assert threads == [1]
+
+
+def test_the_strangest_row_is_named_with_its_column(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["novelty", "known.csv"]) == 0
+    first, *_ = said = capsys.readouterr().out.splitlines()
+    assert "of 60 rows of known.csv among the others have p of at most 0.05; if all are like the known ones" in first
+    assert "about 3 of 60 have" in first
+    assert f"  r7: score 1.01, p {1 / 60:.3g}" in "\n".join(said)
+
+
+def test_of_many_novel_rows_only_those_that_are_printed_are_kept(tmp_path: Path) -> None:
+    model = KernelNovelty().fit(np.random.default_rng(0).normal(size=(50, 2)))
+    few, all_of_them = _Found(0.05, model, 10), _Found(0.05, model, sys.maxsize)
+    for part in range(3):
+        path = tmp_path / f"{part}.csv"
+        rows = np.random.default_rng(part).normal(size=(15, 2)) + 8.0
+        for found in (few, all_of_them):
+            found.add(Dataset(rows, "vectors", None, None, str(path)))
+    assert few.count == all_of_them.count == 45
+    assert len(few._novel) == 10
+    assert [row for row, _ in few.novel()] == [row for row, _ in all_of_them.novel()][:10]
+
+
+def test_new_rows_of_a_gram_matrix_need_their_diagonal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where it is not constant: p-values are those of Python, and the items of the matrix need none."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    X, Y = rng.normal(size=(60, 4)) * 3.0, rng.normal(size=(20, 4)) * 3.0
+    np.savetxt("k.csv", (X @ X.T) ** 2, delimiter=",")
+    np.savetxt("new.csv", (Y @ X.T) ** 2, delimiter=",")
+    np.save("diagonal.npy", (Y**2).sum(1) ** 2)
+    assert main(["novelty", "k.csv", "new.csv", "--gram", "-o", "p.npy"]) == 2
+    assert "write it to a .npy file, one number a row, and name that with --diag" in capsys.readouterr().err
+    assert main(["novelty", "k.csv", "new.csv", "--gram", "-o", "p.npy", "--diag", "diagonal.npy"]) == 0
+    model = KernelNovelty("precomputed").fit((X @ X.T) ** 2)
+    expected = model.p_values((Y @ X.T) ** 2, diag=(Y**2).sum(1) ** 2)
+    np.testing.assert_allclose(np.load("p.npy")[:, 0], expected)
+    assert (expected <= 0.05).sum() <= 4
+    assert main(["novelty", "k.csv", "--gram", "-o", "p.npy"]) == 0
+    assert (np.load("p.npy")[:, 0] <= 0.05).sum() <= 6
+    assert "unknown" not in capsys.readouterr().err
+    assert main(["novelty", "k.csv", "--gram", "--diag", "1"]) == 2
+    assert "--diag is for --gram and kernel values of new rows" in capsys.readouterr().err

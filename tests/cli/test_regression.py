@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 import rkhs
@@ -413,3 +414,110 @@ def test_all_columns_of_a_table_beside_the_items_are_predicted(
     assert "--codes does not go with --targets" in capsys.readouterr().err
     assert main(["fit", "all.csv", "--targets", "y.csv"]) == 2
     assert "--targets writes a model; name it with -o MODEL" in capsys.readouterr().err
+
+
+def test_rows_of_equal_items_are_left_out_together(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    again = np.append(np.arange(30), np.arange(12))
+    y = Y[again, 0] + 0.01 * RNG.normal(size=42)
+    pd.DataFrame(np.c_[X[again], y], columns=["a", "b", "price"]).to_csv("twice.csv", index=False)
+    assert fit("twice.csv", "--predict", "price", "--scale-columns", "no") == 0
+    said, model = capsys.readouterr().out, rkhs.load("m.rkhs")
+    search = rkhs.OperatorKernelRegressorCV(regs=REGS, cv="items").fit(X[again], y)
+    error = float((search.nested_residuals(X[again], y) ** 2).mean() ** 0.5)
+    assert f"held-out error: {error:.4g} +- " in said
+    assert "each of 30 items left out in turn" in said
+    np.testing.assert_array_equal(model.groups_, again)
+    assert main(["report", "twice.csv", "--predict", "price", "-o", "p.html", "--set", "max_iter=2"]) == 0
+    page = Path("p.html").read_text(encoding="utf-8")
+    assert "30 different items, 12 rows repeat one" in page
+
+
+def test_many_columns_are_said_in_short(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(5)
+    curves = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 16)) + 0.1 * rng.normal(size=(60, 16))
+    np.savetxt("curves.csv", curves, delimiter=",")
+    wanted = ",".join(map(str, range(8, 16)))
+    flags = ["--predict", wanted, "--loss", "huber", "--set", "regs=[1.0]", "-o", "m.rkhs"]
+    assert main(["fit", "curves.csv", *flags]) == 0
+    said = capsys.readouterr().out
+    assert "60 items, predicts 8, 9, ..., 15 (8 columns) (" in said
+    norm = float(said.partition("held-out error: ")[2].split()[0])
+    assert "(mean norm, 5 folds); the mean in place of a model: " in said
+    model, left_out = rkhs.load("m.rkhs"), np.empty((60, 8))
+    for train, test in folds().split(curves):
+        fitted = clone(model).fit(curves[train, :8], curves[train, 8:])
+        left_out[test] = fitted.predict(curves[test, :8])
+    assert norm == pytest.approx(np.linalg.norm(left_out - curves[:, 8:], axis=1).mean(), rel=1e-3)
+    linear = model.saturated_
+    assert len(linear) > 10
+    assert f"{len(linear)} of 60 rows are in the linear part of the loss\n" in said
+    # A file as wide as the training file is read like it: what is predicted is no input.
+    np.savetxt("inputs.csv", curves[:, :8], delimiter=",")
+    outputs = []
+    for name in ("curves.csv", "inputs.csv"):
+        assert main(["predict", "m.rkhs", name, "-o", "p.csv"]) == 0
+        assert capsys.readouterr().out == "60 predictions of 8, 9, ..., 15 (8 columns): p.csv\n"
+        outputs.append(np.loadtxt("p.csv", delimiter=",", skiprows=1))
+    np.testing.assert_array_equal(*outputs)
+    np.savetxt("wide.csv", np.c_[curves, curves[:, :1]], delimiter=",")
+    assert main(["predict", "m.rkhs", "wide.csv"]) == 2
+    assert "the model needs 8 columns; got 17" in capsys.readouterr().err
+
+
+def test_rows_without_names_count_from_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savetxt("plain.csv", np.hstack([X, Y]), delimiter=",")
+    assert fit("plain.csv", "--predict", "2,3") == 0
+    said = capsys.readouterr().out
+    assert re.search(r"times the median: row 8 \(.*\(rows count from 1\); --robust", said)
+
+
+def test_rows_that_the_others_do_not_predict_are_left_out(folder: Path, all_candidates: None, capsys) -> None:
+    assert fit("all.csv", "--predict", "price", "--robust", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["row"] for row in found["suspicious rows"]] == ["r7"]
+    assert found["rows left out"] == 1
+    Z = np.hstack([X, Y[:, 1:]])
+    good = np.array([row != "r7" for row in ROWS])
+    model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(Z[good], Y[good, 0])
+    assert found["held-out error"] == pytest.approx((-model.best_score_) ** 0.5)
+    assert main(["predict", "m.rkhs", "all.csv", "-o", "p.npy"]) == 0
+    np.testing.assert_allclose(np.load("p.npy")[:, 0], model.predict(Z), rtol=1e-6)
+    assert fit("all.csv", "--predict", "price", "--robust") == 0
+    printed = capsys.readouterr().out
+    assert "rows look wrong and were left out of the fit: r7" in printed
+    assert fit("all.csv", "--predict", "price", "--robust", "--loss", "auto") == 2
+    assert "with --robust name one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [([], "name it with -o MODEL")],
+)
+def test_wrong_flags_are_said_before_a_file_is_read(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    Path("broken.csv").write_text("")
+    assert main(["fit", "broken.csv", "--predict", "price", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_curves_are_predicted_from_curves_without_naming_columns(
+    all_candidates: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    times = np.linspace(0.0, 1.0, 24)
+    curves = RNG.normal(size=(40, 2)) @ np.stack([np.sin(5 * times), np.cos(5 * times)])
+    names = [f"{time:g}" for time in times]
+    future = curves[:, 12:].copy()
+    future[3, 5] = np.nan
+    for name, part, titles in (("past", curves[:, :12], names[:12]), ("future", future, names[12:])):
+        pd.DataFrame(part[:30], columns=titles).to_csv(f"{name}.csv", index=False)
+    pd.DataFrame(curves[30:, :12], columns=names[:12]).to_csv("new.csv", index=False)
+    words = ["past.csv", "--kind", "curves", "--targets", "future.csv"]
+    assert fit(*words, "--read", "header=0") == 0
+    assert f"predicts {names[12]}, {names[13]}, ..., 1 (12 columns)" in capsys.readouterr().out
+    for output in ("p.csv", "p.npy"):
+        assert main(["predict", "m.rkhs", "new.csv", "-o", output]) == 0
+    found = pd.read_csv("p.csv", index_col=0)[names[12:]].to_numpy()
+    np.testing.assert_allclose(found, np.load("p.npy"), rtol=5e-6)
+    assert ((found - curves[30:, 12:]) ** 2).mean() < 0.1 * curves[30:, 12:].var()

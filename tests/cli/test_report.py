@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rkhs
+from rkhs import KernelAutoencoder, fit_robust
 from rkhs.cli.main import main
+from rkhs.data import load_molecules
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(24, 3)).round(5)
@@ -110,3 +113,44 @@ def test_wrong_use_is_one_line(
     assert message in printed
     assert printed.replace("\n\n  rkhs", "").count("\n") == 1
     assert sorted(os.listdir()) == before
+
+
+def test_molecules_keep_their_rows_when_some_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    smiles = ["C(", *load_molecules().smiles[:12]]
+    Path("m.csv").write_text("\n".join(["s,id,y", *(f"{text},m{i},{i}.5" for i, text in enumerate(smiles))]) + "\n")
+    words = [
+        "report",
+        "m.csv",
+        "--smiles",
+        "s",
+        "--predict",
+        "y",
+        "--fingerprint",
+        "morgan(on_error=skip)",
+        "--index-column",
+        "id",
+        *FAST,
+    ]
+    assert main(words) == 0
+    data = data_of("report.html")
+    assert data["smiles"] == smiles[1:]
+    assert data["names"] == [f"m{i}" for i in range(1, 13)]
+    assert all(data["drawings"])
+    page = Path("report.html").read_text()
+    assert re.findall('data-key="(1.5|12.5)">(.*?)<', page) == [("1.5", "1.5"), ("12.5", "12.5")]
+    assert "m1</button>" in page.split("<h3>Novel</h3>")[1] or "m12</button>" in page
+
+
+def test_wrong_rows_are_left_out_of_the_fit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = RNG.normal(size=(60, 2)) @ RNG.normal(size=(2, 4)) + 0.05 * RNG.normal(size=(60, 4))
+    rows[[3, 10, 41, 50]] += np.array([8.0, -9.0, 10.0, -11.0])[:, None] * RNG.normal(size=(4, 4))
+    np.save("bad.npy", rows)
+    assert main(["report", "bad.npy", "--set", "reg=0.001", "--robust"]) == 0
+    printed = capsys.readouterr().out
+    assert "rows look wrong and were left out of the fit: row " in printed
+    assert main(["fit", "bad.npy", "--set", "reg=0.001", "--robust", "-o", "m.rkhs"]) == 0
+    found = fit_robust(KernelAutoencoder(2, reg=1e-3), rows)
+    np.testing.assert_allclose(rkhs.load("m.rkhs").transform(rows), found.model.transform(rows), rtol=1e-9)
+    assert main(["compare", "bad.npy", "--model", "m.rkhs"]) == 0
+    assert "rows that stand apart from those of the fit: " in capsys.readouterr().out

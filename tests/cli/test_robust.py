@@ -122,3 +122,54 @@ def test_rows_that_are_copies_are_named_with_each_other(tmp_path: Path, monkeypa
     assert "row 11 (copy of row 61)" in said
     assert "row 61 (copy of row 11)" in said
     assert said.count("copy of") == 2
+
+
+def test_wrong_rows_are_named_and_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "rows.npy", "--n-components", "2", "--robust", "--codes", "z.npy"]) == 0
+    said = capsys.readouterr().out
+    found = fit_robust(KernelAutoencoder(2), X)
+    worst = np.argsort(-found.outlier_score)[: (found.outlier_score > 1.0).sum()]
+    assert {3, 10, 41, 50} <= set(worst.tolist())
+    names = ", ".join(f"row {i + 1}" for i in worst)
+    assert (
+        f"robust: {len(worst)} of 60 rows look wrong and were left out of the fit: {names} (rows count from 1)" in said
+    )
+    np.testing.assert_allclose(np.load("z.npy"), found.model.transform(X), rtol=1e-12)
+
+
+def test_rows_that_stand_apart_are_all_named_on_both_sides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(100, 2)) @ rng.normal(size=(2, 12)) + 0.2 * rng.normal(size=(100, 12))
+    rows[[20, 70], 3] += 2.5
+    rows[[5, 90]] = 1e-3 * rows[[5, 90]] + rows.mean(0)
+    np.save("rows.npy", rows)
+    flags = ["--n-components", "2", "--set", "reg=0.001", "--robust"]
+    assert main(["fit", "rows.npy", *flags, "-o", "m.rkhs", "--codes", "z.npy"]) == 0
+    said = capsys.readouterr().out
+    found = fit_robust(KernelAutoencoder(2, reg=1e-3), rows)
+    assert found.inliers.all()
+    assert (found.outlier_sign[[20, 70]] == 1).all()
+    assert (found.outlier_sign[[5, 90]] == -1).all()
+    score = found.outlier_score
+    above = [i for i in np.argsort(-score) if found.outlier_sign[i] == 1]
+    below = [i for i in np.argsort(score) if found.outlier_sign[i] == -1]
+    line = next(line for line in said.splitlines() if "stand apart and are in the fit" in line)
+    assert line.startswith(f"robust: {len(above) + len(below)} rows stand apart and are in the fit; look at them: ")
+    assert f"{len(above)} above the others (score above {found.limits[1]:.2g}): " in line
+    assert ", ".join(f"row {i + 1}" for i in above) in line
+    assert ", ".join(f"row {i + 1}" for i in below) + " (rows count from 1)" in line
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--robust", "--estimator", "kernel-pca"], "--robust fits a KernelAutoencoder; got KernelPCA"),
+        (["--set", "trim=2"], "KernelAutoencoder has no parameter 'trim'; it has"),
+    ],
+)
+def test_what_does_not_go_together(
+    folder: Path, capsys: pytest.CaptureFixture[str], flags: list[str], message: str
+) -> None:
+    assert main(["fit", "rows.npy", "-o", "m.rkhs", *flags]) == 2
+    assert message in capsys.readouterr().err
+    assert not (folder / "m.rkhs").exists()

@@ -21,6 +21,7 @@ from rkhs.data.fasta import masked_letters, with_letters_of
 from rkhs.data.formats import FINGERPRINTS
 
 OBJECTS = ("sequences", "texts", "graphs", "series", "spectra")  # lists of objects: without columns
+_LACKS = {"path": ("radius",), "maccs": ("radius", "n_bits")}  # options that a fingerprint does not have
 _WIDTHS = 2, 3, 4, 5  # of substrings
 _SHORT, _ALIGNED = 50, 200  # letters of sequences whose places are compared, and where these have one length
 _ONE_LENGTH = 0.8  # share of them that have it
@@ -42,11 +43,21 @@ def fingerprint_options(args: argparse.Namespace) -> dict[str, Any]:
             f"--fingerprint must be {', '.join(FINGERPRINTS)}, or one with options, as 'morgan(radius=3)'; got {text!r}"
         )
     found: dict[str, Any] = {"fingerprint": name.id}
+    known = [option for option in ("radius", "n_bits", "on_error") if option not in _LACKS.get(name.id, ())]
     for keyword in getattr(tree, "keywords", []):
-        if keyword.arg not in ("radius", "n_bits", "on_error"):
-            raise InputError(f"--fingerprint has no option {keyword.arg!r}; it has radius, n_bits and on_error")
-        found[keyword.arg] = getattr(keyword.value, "id", None) or ast.literal_eval(keyword.value)
+        if keyword.arg not in known:
+            raise InputError(f"--fingerprint {name.id} has no option {keyword.arg}; it has {', '.join(known)}")
+        found[keyword.arg] = _number_or_word(keyword.arg, keyword.value)
     return found
+
+
+def _number_or_word(option: str, value: ast.expr) -> Any:
+    """What is written for an option of a fingerprint."""
+    if isinstance(value, ast.Name):
+        return value.id
+    if isinstance(value, ast.Constant):
+        return value.value
+    raise InputError(f"--fingerprint: expected a number or a word for {option}; got {ast.unparse(value)}")
 
 
 def default_kernel(data: Dataset) -> kernels.Kernel | str | None:
@@ -225,6 +236,6 @@ def known_fingerprint(args: argparse.Namespace, path: str, known: dict[str, Any]
     kept = {"radius": recipe["radius"], "n_bits": recipe["n_bits"]}
     if given.get("on_error") == "skip":
         kept["on_error"] = "skip"
-    lacks = {"path": ("radius",), "maccs": ("radius", "n_bits")}.get(recipe["name"], ())
+    lacks = _LACKS.get(recipe["name"], ())
     options = ", ".join(f"{name}={value}" for name, value in kept.items() if name not in lacks)
     return changed(args, fingerprint=f"{recipe['name']}({options})")
