@@ -37,7 +37,7 @@ def test_a_column_of_the_input_with_the_name_of_the_answer_is_no_input(second: l
             pd.read_csv(file)[["city", "id"]].to_csv(file, index=False)
     expected = read_rows(whole_parser().parse_args(["fit", "plain.csv", *words]), predict=["city"])
     args = whole_parser().parse_args(["fit", "with_city.csv", *words])
-    with pytest.warns(UserWarning, match="with_city.csv: its column city is no input, because"):
+    with pytest.warns(UserWarning, match="with_city.csv: its column city is no input: "):
         found = read_rows(args, predict=[int(name) if name == "0" else name])
     assert found.data.column_names == ("a", "b")
     np.testing.assert_array_equal(found.data.X, expected.data.X)

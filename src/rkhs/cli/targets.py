@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -42,16 +43,16 @@ def read_rows(args: argparse.Namespace, **wanted: Any) -> Rows:
     named = {f"--{word}": _as_list(value) for word, value in wanted.items() if value is not None}
     source = open_source(args, args.input, columns=bool(named) and getattr(args, "labels", None) is None)
     inside = {flag: names for flag, names in named.items() if second_file(args, flag) is None}
-    seconds = {flag: frame_of_second(args, str(second_file(args, flag))) for flag in named if flag not in inside}
-    notes = [note for flag, frame in seconds.items() for note in _drop_answers(args, source, frame, named[flag], flag)]
-    places = _places(source, [name for names in inside.values() for name in names])
-    columns = {flag: [_taken(args, source, name, flag) for name in names] for flag, names in inside.items()}
+    outside = {flag: names for flag, names in named.items() if flag not in inside}
+    places = _places(source, list(chain.from_iterable(inside.values())))
+    taken = {flag: [_taken(args, source, name, flag) for name in names] for flag, names in inside.items()}
+    seconds = {flag: frame_of_second(args, str(second_file(args, flag))) for flag in outside}
+    notes = [_drop_answers(args, source, frame, outside[flag], flag) for flag, frame in seconds.items()]
     data = read_source(args, source)
-    for flag, second in seconds.items():
-        columns[flag] = [_of_second(args, data, second, name, flag) for name in named[flag]]
-    found = {flag: [_of_rows(data, values, second_file(args, flag)) for values in columns[flag]] for flag in named}
-    for note in notes:
+    beside = {flag: _of_second(args, data, frame, outside[flag], flag) for flag, frame in seconds.items()}
+    for note in chain.from_iterable(notes):
         warn(note)
+    found = {flag: _of_rows(data, values, second_file(args, flag)) for flag, values in (taken | beside).items()}
     return Rows(data, found, [*map(str, named.get("--predict", []))], places)
 
 
@@ -61,15 +62,16 @@ def _as_list(value: Any) -> list[str | int]:
 
 def _drop_answers(
     args: argparse.Namespace, source: Source, frame: Any, names: Sequence[str | int], flag: str
-) -> Iterator[str]:
+) -> list[str]:
     """Take columns of INPUT out that have the names of those of a second file: they would be the answer."""
-    titles = names_of(frame)
+    titles, notes = names_of(frame), []
     for name in names:
         title = name if titles is None else titles[locate(name, titles, len(titles), flag)]
         if isinstance(title, str) and source.has(title):
             _taken(args, source, title, flag)
             path = second_file(args, flag)
-            yield f"{source.path}: its column {title} is no input, because {path} has the column {title} of {flag}"
+            notes.append(f"{source.path}: its column {title} is no input: {path} has the column {title} of {flag}")
+    return notes
 
 
 def _taken(args: argparse.Namespace, source: Source, name: str | int, flag: str) -> np.ndarray:
@@ -94,31 +96,38 @@ def _places(source: Source, taken: Sequence[str | int]) -> list[int]:
     return sorted(int(name) for name in taken)
 
 
-def _of_rows(data: Dataset, values: np.ndarray, second: str | None) -> np.ndarray:
-    """Values of the rows that were read, of those of all rows."""
-    n = data.n_samples + len(data.skipped)
-    if len(values) != n:
-        raise InputError(
-            f"{second or data.source}: expected one row for each row of {data.source}, {n}; got {len(values)}; "
-            "correct the file"
-        )
-    return np.delete(values, [bad.row - 1 for bad in data.skipped], axis=0)
+def _of_rows(data: Dataset, columns: list[np.ndarray], second: str | None) -> list[np.ndarray]:
+    """Columns of the rows that were read, of those of all rows."""
+    n, skipped = data.n_samples + len(data.skipped), [bad.row - 1 for bad in data.skipped]
+    for values in columns:
+        if len(values) != n:
+            raise InputError(
+                f"{second or data.source}: expected one row for each row of {data.source}, {n}; got {len(values)}; "
+                "correct the file"
+            )
+    return [np.delete(values, skipped, axis=0) for values in columns]
 
 
-def _of_second(args: argparse.Namespace, data: Dataset, frame: Any, name: str | int, flag: str) -> np.ndarray:
-    """A column of ``--targets``, whose rows are those of INPUT, or of ``--labels``, found by the names of rows."""
+def _of_second(
+    args: argparse.Namespace, data: Dataset, frame: Any, names: Sequence[str | int], flag: str
+) -> list[np.ndarray]:
+    """Columns of ``--targets``, whose rows are those of INPUT, or of ``--labels``, found by the names of rows."""
     path = str(second_file(args, flag))
     if getattr(args, "targets", None) == path:
         _refuse_other_order(data, frame, path)
-        return _cells(frame, name, flag, path)
+        return [_cells(frame, name, flag, path) for name in names]
     if not data.namings:
         warn(f"{data.source} has no names of rows: those of {path} belong to its rows in the order of the file")
-        return _cells(frame, name, flag, path)
-    values = _by_names(frame, name, data.namings, flag, path)
+        return [_cells(frame, name, flag, path) for name in names]
+    return [_aligned(data, _by_names(frame, name, data.namings, flag, path)) for name in names]
+
+
+def _aligned(data: Dataset, values: np.ndarray) -> np.ndarray:
+    """Values of the rows that were read at their places among all rows, gaps elsewhere."""
     n = data.n_samples + len(data.skipped)
-    aligned = np.full(n, None if values.dtype == object else np.nan, values.dtype)
-    aligned[np.array(data.row_numbers) - 1] = values
-    return aligned
+    found = np.full(n, None if values.dtype == object else np.nan, values.dtype)
+    found[np.array(data.row_numbers) - 1] = values
+    return found
 
 
 def frame_of_second(args: argparse.Namespace, path: str) -> Any:
