@@ -114,15 +114,27 @@ def open_source(args: argparse.Namespace, path: str, *, columns: bool = False, *
     _refuse_models(args, path)
     file, read = existing_path(path), known.get("read", {}) | read_options(args)
     kind = "molecules" if args.smiles is not None else args.kind
+    transposed = getattr(args, "transpose", False)
     archive = kind == "series" and args.columns is None and frame_of_series(file, args.columns, read)
     if file.is_file() and extension_of(file) in TABLES and not archive:
         index = args.index_column if args.index_column is not None else known.get("index_column")
-        return Source(path, frame=_indexed(read_frame(file, read), index, args, known.get("names") or ()), read=read)
-    columns = columns or args.columns is not None or getattr(args, "drop_columns", None) is not None
-    rows = extension_of(file) in (".npy", ".npz") and kind in (None, "vectors") and not getattr(args, "gram", False)
-    if columns and rows:
-        return Source(path, frame=_frame_of(file, read.get("key")), read=read)
+        times = kind == "curves" and not transposed  # they name the columns, though they are numbers
+        frame = _indexed(read_frame(file, read, named=times), index, args, known.get("names") or ())
+        return Source(path, frame=frame, read=read)
+    if _is_array_of_columns(args, file, kind, columns or transposed):
+        return Source(path, frame=_indexed(_frame_of(file, read.get("key")), None, args), read=read)
+    if transposed:
+        raise InputError(
+            f"--transpose is for tables and arrays of numbers; got {path}, which holds other items; leave it out"
+        )
     return Source(path, items=_objects(args, file, kind, read), read=read)
+
+
+def _is_array_of_columns(args: argparse.Namespace, file: Path, kind: str | None, asked: bool) -> bool:
+    """Whether columns are taken of an array of rows."""
+    if extension_of(file) not in (".npy", ".npz") or kind not in (None, "vectors") or getattr(args, "gram", False):
+        return False
+    return asked or args.columns is not None or getattr(args, "drop_columns", None) is not None
 
 
 def _refuse_models(args: argparse.Namespace, path: str) -> None:
