@@ -111,7 +111,7 @@ def test_names_of_kernels_mean_the_same_in_python() -> None:
 @pytest.mark.parametrize("kind", ["sequences", "curves"])
 def test_the_kernel_of_tables_takes_no_other_items(kind: str, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("a.csv").write_text("".join(f"{i},{i % 3},{i % 5}\n" for i in range(9)))
+    Path("a.csv").write_text("0,1,2\n" + "".join(f"{i},{i % 3},{i % 5}\n" for i in range(9)))
     Path("a.fasta").write_text("".join(f">s{i}\nACGT{'ACG'[i % 3]}\n" for i in range(9)))
     words = {"sequences": ["a.fasta"], "curves": ["a.csv", "--kind", "curves"]}[kind]
     assert main(["fit", *words, "--kernel", "mixed_table", "-o", "m.rkhs"]) == 2
