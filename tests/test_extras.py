@@ -13,11 +13,11 @@ import pytest
 import rkhs
 from rkhs import plots
 from rkhs._core.errors import MissingExtraError
-from rkhs.data import read_items, read_table, write_codes
+from rkhs.data import read_items, write_codes
 from rkhs.engines import as_rows
-from rkhs.estimators import encode_to_parquet
 from rkhs.features import Nystroem
 from rkhs.kernels import MoleculeKernel, MoleculeTanimoto
+from tests.tables import read_table
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 EXTRAS = {
@@ -37,7 +37,6 @@ USES: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "spectra": ("matchms", lambda folder: read_items(folder / "s.mgf")),
     "reading parquet": ("pyarrow", lambda folder: read_table(folder / "t.parquet")),
     "writing parquet": ("pyarrow", lambda folder: write_codes(folder / "new.parquet", X)),
-    "codes to parquet": ("pyarrow", lambda folder: encode_to_parquet(model(), X, folder / "codes")),
     "rows of parquet": ("pyarrow", lambda folder: as_rows(folder / "t.parquet")),
     "a cluster": ("distributed", lambda _: model(storage=Nystroem(5), engine="dask")),
     "ONNX": ("onnx", lambda folder: rkhs.to_onnx(model(), folder / "m.onnx")),

@@ -296,7 +296,6 @@ def test_every_command_takes_the_limits_of_model_files(
         "info": ("m.rkhs",),
         "transform": ("m.rkhs", "x.npy", "-o", "codes.npy"),
         "decode": ("m.rkhs", "z.npy", "-o", "rows.npy"),
-        "compare": ("x.npy", "--model", "m.rkhs"),
     }
     for name, words in commands.items():
         assert main([name, *words, "--sha256", right, "--max-bytes", "100000"]) == 0

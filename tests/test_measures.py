@@ -7,10 +7,10 @@ from tools.measure_house import GOALS, measures
 # What was reached; GOALS has where the house is to go. A change that needs statements pays for them by deleting.
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
-    "statements of the library": 22_669,
-    "statements of the tools": 11_069,
+    "statements of the library": 22_538,
+    "statements of the tools": 7_227,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 3_201,
+    "docstring lines behind no door": 2_741,
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 62,
     "import circles": 0,

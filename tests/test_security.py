@@ -34,7 +34,8 @@ def test_limits_are_those_of_the_code(name: str) -> None:
 def test_flags_and_arguments_exist(name: str) -> None:
     text = PAGES[name].replace("./dev bench", "")
     (commands,) = whole_parser()._subparsers._group_actions
-    flags = {flag for parser in commands.choices.values() for flag in parser._option_string_actions}
+    parsers = (whole_parser(), *commands.choices.values())
+    flags = {flag for parser in parsers for flag in parser._option_string_actions}
     bench = {"--others", "--rows", "--storage"}
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", text))
     assert named - flags - bench == set()

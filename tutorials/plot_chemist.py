@@ -151,5 +151,5 @@ np.array_equal(loaded.transform(test[:5]), model.transform(test[:5]))
 # .. code-block:: sh
 #
 #    rkhs fit molecules.csv --smiles smiles --n-components 10 -o model.rkhs --codes codes.csv
-#    rkhs compare new.csv --model model.rkhs --top-k 1,5,10
+#    rkhs compare new.csv --model model.rkhs
 #    rkhs decode model.rkhs codes.csv --candidates library.smi --n-best 5 -o nearest.csv

@@ -97,5 +97,5 @@ plt.show()
 # On your own table
 # -----------------
 #
-# ``rkhs compare table.csv --predict class --few-labels 50`` runs such a comparison with five random splits.
+# ``rkhs compare table.csv --predict class`` runs such a comparison of all labels with five random splits.
 # ``rkhs.evaluation.compare_codes(X, y, n_labels=50)`` returns the same numbers. See :doc:`/user/few_labels`.

@@ -123,6 +123,6 @@ report.warnings
 
 # %%
 # For curves on an uneven grid use ``kernel="functional_gaussian"`` or ``FunctionalGaussian(times=...)``: distances are
-# then integrals over time. From files, ``rkhs fit windows.csv --kind curves -o model.rkhs`` reads a table whose columns
-# are named by their times, and ``--kind series`` reads series of any length. :doc:`/user/command_line` lists the
-# formats.
+# then integrals over time. From files, ``rkhs fit windows.csv --kind curves --read header=0 -o model.rkhs`` reads a
+# table whose columns are named by their times, and ``--kind series`` reads series of any length.
+# :doc:`/user/read_any_file` lists the formats.

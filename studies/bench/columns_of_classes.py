@@ -1,10 +1,9 @@
-"""Classes of tables with texts: accuracy on hidden rows with the columns and components that the command chooses.
+"""Classes of tables with texts: accuracy on hidden rows with standardised numbers, and with their ranks.
 
 Run: ./dev bench columns_of_classes [--tables 12] [--rows 500] [--labels 120]. Made tables: 4 to 13 columns of numbers,
 normal or skewed, and one to four columns of 3 to 300 texts, of which the first may shift the class; then the tables of
 numbers below, whose class is known in as many rows. Printed for each: the share of the most common class, and the
-accuracy on the rows without a class with standardised numbers and 10 components, and with those that
-``rkhs fit --predict`` chooses by the classes.
+accuracy on the rows without a class with ``columns="filled"`` and with ``columns="ranked"``.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def accuracy(cells: list[np.ndarray], y: np.ndarray, labels: int, flags: list[st
     table = np.column_stack([*cells, given])
     with open("table.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([[*(f"x{j}" for j in range(len(cells))), "label"], *table.tolist()])
-    shared = ["--mixed", "--predict", "label", "--drop-rare", "2", "-o", "m.rkhs", *flags]
+    shared = ["--predict", "label", "-o", "m.rkhs", *flags]
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         run_command(["fit", "table.csv", *shared, "--json"])
@@ -82,10 +81,10 @@ def main() -> None:
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for title, cells, y in tables(arguments.tables, arguments.rows):
-            ways = [["--set", "columns=filled"], []]
-            plain, chosen = (accuracy(cells, y, arguments.labels, flags) for flags in ways)
+            ways = [["--set", "columns=filled"], ["--set", "columns=ranked"]]
+            plain, ranked = (accuracy(cells, y, arguments.labels, flags) for flags in ways)
             common = max(np.unique(y, return_counts=True)[1]) / len(y)
-            print(f"{title:45} common {common:.3f}, standardised {plain:.3f}, chosen {chosen:.3f}", flush=True)
+            print(f"{title:45} common {common:.3f}, standardised {plain:.3f}, ranks {ranked:.3f}", flush=True)
 
 
 if __name__ == "__main__":

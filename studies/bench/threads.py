@@ -37,7 +37,7 @@ calls = {
     "transform": lambda: model.transform(X + 0.25),
     "map": lambda: main(["map", *files[:2], files[2] + ".png", "--color", "y"]),
     "report": lambda: main(["report", *files[:2], files[2] + ".html", "--predict", "y"]),
-    "compare": lambda: main(["compare", str(table), "--predict", "y", "--splits", "2"]),
+    "compare": lambda: main(["compare", str(table), "--predict", "y"]),
 }
 processor, clock = time.process_time(), time.perf_counter()
 with redirect_stdout(io.StringIO()):

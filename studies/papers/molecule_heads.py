@@ -49,9 +49,9 @@ def load_properties(name: str, n: int | None = None) -> tuple[np.ndarray, np.nda
         with np.load(folder / "molecules.npz", allow_pickle=False) as data:
             Y, names = data["Y"].astype(float), [str(line) for line in data["cell_lines"]]
     else:
-        from rkhs.data import read_table
+        import pandas
 
-        Y, names = read_table(folder / "data.csv", columns=[_COLUMNS[name]]).X, [name]
+        Y, names = pandas.read_csv(folder / "data.csv")[[_COLUMNS[name]]].to_numpy(dtype=float), [name]
     rows = np.random.default_rng(0).permutation(len(bits))[:n]
     return bits[rows], Y[rows], names
 

@@ -379,16 +379,16 @@ MISTAKES = (
     # ---------------------------------------------------------------- data and command line
     Mistake(
         "row names from the wrong column",
-        "data/tables.py",
-        "for cell in self.cells[index].tolist()",
-        "for cell in self.cells[0].tolist()",
-        ("data/test_readers.py", "data/test_formats.py"),
+        "data/frames.py",
+        "return frame.set_index(frame.columns[locate(column, names_of(frame), frame.shape[1], \"index_column\")])",
+        "return frame.set_index(frame.columns[0])",
+        ("data/test_readers.py", "data/test_frames.py"),
     ),
     Mistake(
         "row names of molecules that were left out",
         "data/molecule_files.py",
-        "tuple(c[i] for i in kept) for c in (names, smiles)",
-        "tuple(c[: len(kept)]) for c in (names, smiles)",
+        "None if names is None else tuple(names[i] for i in kept),",
+        "None if names is None else tuple(names[: len(kept)]),",
         ("data/test_formats.py",),
     ),
     Mistake(
@@ -408,8 +408,8 @@ MISTAKES = (
     Mistake(
         "columns by position where the model knows their names",
         "cli/inputs.py",
-        "lambda columns: read_input(changed(args, **columns), path)",
-        "lambda columns: read_input(args, path)",
+        "return frame.iloc[:, [found.index(name) for name in names]]",
+        "return frame.iloc[:, : len(names)]",
         ("cli/test_commands.py", "cli/test_kinds.py"),
     ),
     # ---------------------------------------------------------------- evaluation, plots, augment, testing

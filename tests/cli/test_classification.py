@@ -12,11 +12,9 @@ import pandas
 import pytest
 
 import rkhs
-from rkhs.cli.class_choices import cross_validated, suspicious_labels, suspicious_sentence
+from rkhs.cli.class_choices import cross_validated
 from rkhs.cli.kinds import choose_for_sequences
 from rkhs.cli.main import main
-from rkhs.data import Dataset
-from rkhs.data.known_columns import read_column
 from rkhs.errors import InputError
 from rkhs.evaluation import SmoothClassifier, load_classifier
 from rkhs.evaluation.comparison import counting_error
@@ -44,62 +42,6 @@ def table(path: str) -> list[dict[str, str]]:
         return list(csv.DictReader(handle))
 
 
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
-def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fit", "plain.csv", *FAST]) == 0
-    said = capsys.readouterr().out
-    assert "predicts churn: no (10), yes (10); 28 of 48 rows have no class" in said
-    assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.csv"]) == 0
-    said, noted = capsys.readouterr()
-    assert "plain.csv: rows in the fit: 20, such as 'c0'. Their predictions" in noted  # those with a class
-    found = table("p.csv")
-    right = sum(row["churn"] == row["in_file"] for row in found)
-    assert f"accuracy: {right / 20:.3f} ({right} of 20 rows whose churn is in the file;" in said
-    assert main(["compare", "plain.csv", "--model", "m.rkhs"]) == 2
-    assert "got a model of the class 'churn', which predicts; this command writes" in capsys.readouterr().err
-    assert list(found[0]) == ["name", "churn", "in_file", "p(no)", "p(yes)"]
-    assert [row["in_file"] for row in found] == LABELS  # what is known is told from what is predicted
-    assert [row["name"] for row in found] == [f"c{i}" for i in range(N)]
-    model = rkhs.load("m.rkhs")
-    assert model.codes_.shape == (N, 2)  # all rows, and no column of classes
-    head = SmoothClassifier().fit(model.codes_[:20], LABELS[:20])
-    codes = model.transform(np.stack([A, B], axis=1))
-    assert [row["churn"] for row in found] == head.predict(codes).tolist()
-    shares = [[float(row["p(no)"]), float(row["p(yes)"])] for row in found]
-    np.testing.assert_allclose(shares, head.predict_proba(codes), rtol=5e-6)
-    classifier = load_classifier("m.rkhs")
-    assert classifier.predict(np.stack([A, B], axis=1)).tolist() == head.predict(codes).tolist()
-    rows = [{"b": b, "a": a} for a, b in zip(A, B, strict=True)]  # as a service gets them
-    assert classifier.predict(rows).tolist() == head.predict(codes).tolist()
-    with pytest.raises(InputError, match=r"X must have the columns of fit .*; it lacks \['a'\], and \['A'\] are not"):
-        classifier.predict([{"A": 1.0, "b": 2.0}])
-    with pytest.raises(AttributeError, match="has no predict: it makes codes; rkhs.evaluation.load_classifier reads"):
-        model.predict(rows)
-    with pytest.raises(AttributeError, match="^'OperatorKernelRegressor' object has no attribute 'predict_proba'$"):
-        rkhs.OperatorKernelRegressor().predict_proba  # noqa: B018
-    np.testing.assert_allclose(classifier.predict_proba(np.stack([A, B], axis=1)), shares, rtol=5e-6)
-    truth = np.where(SIDE > 0, "yes", "no")[20:]
-    assert np.mean([row["churn"] for row in found[20:]] == truth) > 0.8
-
-
-def test_a_mixed_table_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        main(["fit", "mixed.csv", "--mixed", "--index-column", "name", "--drop-columns", "zone", *FAST, "--json"]) == 0
-    )
-    facts = json.loads(capsys.readouterr().out)
-    assert (facts["classes"], facts["rows without a class"]) == ({"no": 10, "yes": 10}, 28)
-    assert 0.6 < facts["accuracy"] <= 1.0
-    assert facts["standard error"] > 0.02
-    assert facts["accuracy of the most common class"] == 0.5
-    Path("new.csv").write_text("a,b\n3,\n-3,-300\n")
-    assert main(["predict", "m.rkhs", "new.csv", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["predictions"] == ["yes", "no"]
-    np.testing.assert_allclose(np.sum([*facts["probabilities"].values()], axis=0), 1.0)
-    assert main(["info", "m.rkhs"]) == 0
-    assert "(cross-validated)" in capsys.readouterr().out
-
-
 @pytest.mark.usefixtures("all_candidates")
 def test_copies_of_a_row_are_in_one_part() -> None:
     rng = np.random.default_rng(0)
@@ -111,23 +53,6 @@ def test_copies_of_a_row_are_in_one_part() -> None:
     assert honest["accuracy"] < 0.7 < flattered["accuracy"]  # the classes are noise
     assert honest["standard error"] == pytest.approx(cross_validated(codes, y, groups, 0)["standard error"], abs=0.04)
     assert honest["standard error"] > 1.2 * flattered["standard error"]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--loss", "huber"], "--loss does not go with --predict of a class"),
-        (
-            ["--robust"],
-            "labels that look wrong are named without it, by this command:\n\n  rkhs fit plain.csv",
-        ),
-        (["--codes", "z.csv"], "--codes does not go with --predict; leave"),
-        (["--columns", "a,churn"], "--columns must not contain the column of --predict; got churn in both"),
-    ],
-)
-def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
-    assert main(["fit", "plain.csv", *FAST, *words]) == 2
-    assert said in capsys.readouterr().err
 
 
 def test_labels_that_the_other_rows_contradict_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,104 +73,7 @@ def test_labels_that_the_other_rows_contradict_are_named(folder: Path, capsys: p
     assert {row["row"] for row in json.loads(capsys.readouterr().out)["suspicious labels"]} == {"s5", "s20"}
 
 
-def test_labels_of_classes_that_overlap_are_not_called_wrong() -> None:
-    """As many rows are contradicted as the probabilities say, until labels are changed; rows have their names."""
-    rng = np.random.default_rng(0)
-    share = rng.beta(0.7, 0.7, 400)
-    shares, y = np.stack([1.0 - share, share], 1), (rng.uniform(size=400) < share).astype(str)
-    data = Dataset(shares, "vectors", None, None, "t.csv")
-    names = np.unique(y)
-    rows, ids = np.arange(400), [f"name n{i}" for i in range(400)]
-    contradicted = (np.abs(share - (y == names[1])) > 0.75).sum()
-    found = suspicious_labels(data, rows, y, shares, ids)
-    assert contradicted > 10
-    assert len(found) < 0.2 * contradicted
-    changed = np.argsort(-share)[:12]
-    y[changed] = names[0]
-    found = suspicious_labels(data, rows, y, shares, ids)
-    assert {one["row"] for one in found} >= {f"row {i + 1}" for i in changed}
-    assert len(found) <= 24
-    (said,) = suspicious_sentence(data, found)
-    assert f"contradict, the 10 strongest of {len(found)} (all with --json): row " in said
-    assert said.count(", by the others ") == 10
-    first = found[0]
-    assert f"{first['row']} ({first['identifier']}, {first['label']}, by the others {first['likelier']})" in said
-
-
-def test_columns_that_are_no_classes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [f"{i},{i % 7},{'x' if i else 'y'},n{i},{'' if i == 3 else i}" for i in range(60)]
-    Path("odd.csv").write_text("\n".join(["a,b,rare,name,gap", *rows]) + "\n")
-    words = ["fit", "odd.csv", "--columns", "a,b", "-o", "m.rkhs", "--predict"]
-    assert main([*words, "rare"]) == 2
-    assert "needs two classes, and two rows of each; got y in one row; " in capsys.readouterr().err
-    assert main([*words, "name"]) == 2
-    assert "needs two classes, and two rows of each" in capsys.readouterr().err
-    assert main([*words, "gap"]) == 0
-    assert "59 items, predicts gap" in (said := capsys.readouterr().out)
-    assert "1 row without a value: left out" in said
-    assert main(["fit", "plain.csv", *FAST]) == 0
-    assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.npy"]) == 2
-    assert "classes are written as .csv" in capsys.readouterr().err
-
-
-def test_the_spelling_next_to_a_rare_class_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [f"{i},{i % 7},{'kidney' if i == 9 else ('Kidney', 'Liver')[i % 2]}" for i in range(60)]
-    Path("organs.csv").write_text("\n".join(["a,b,organ", *rows]) + "\n")
-    assert main(["fit", "organs.csv", "--predict", "organ", "-o", "m.rkhs"]) == 2
-    said = capsys.readouterr().err
-    assert "got kidney in one row: 'Kidney' and 'kidney' differ in case or spaces alone" in said
-    assert said.rstrip().endswith("--drop-rare 2")
-
-
-def test_fewer_groups_than_folds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [f"{i % 7},{i % 5},{'uv'[i % 2]},{'pq'[i // 12]},one" for i in range(24)]
-    Path("g.csv").write_text("\n".join(["a,b,cls,batch,site", *rows]) + "\n")
-    assert (
-        main(["fit", "g.csv", "--predict", "cls", "--groups", "batch", "--drop-columns", "site", "-o", "m.rkhs"]) == 0
-    )
-    assert "measured on 2 folds, because there are 2 groups" in capsys.readouterr().out
-    assert (
-        main(["fit", "g.csv", "--predict", "cls", "--groups", "site", "--drop-columns", "batch", "-o", "m.rkhs"]) == 2
-    )
-    assert "expects two groups in --groups site" in capsys.readouterr().err
-
-
 CLASSES = ["leak"] * 7 + ["none"] * 5 + ["crack"] * 6
-
-
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("end", ["csv", "parquet"])
-def test_none_is_a_class_where_it_is_frequent(folder: Path, capsys: pytest.CaptureFixture[str], end: str) -> None:
-    frame = pandas.DataFrame({"a": A[:18], "b": B[:18], "defect": CLASSES})
-    frame.replace("none", "None").to_csv("d.csv", index=False)
-    with pytest.warns(UserWarning, match="5 cells 'None' are read as a class"):
-        assert read_column("d.csv", "defect", argument="x").tolist().count("None") == 5
-    getattr(frame, f"to_{end}")(f"d.{end}", index=False)
-    fit = ["fit", f"d.{end}", "--predict", "defect", "-o", "d.rkhs"]
-    assert main(fit) == 0
-    said = capsys.readouterr()
-    assert "predicts defect: leak (7), crack (6), none (5)" in said.out
-    assert "'defect': 5 cells 'none' are read as a class; --missing none takes them as gaps" in said.err
-    if end == "parquet":
-        return  # what follows is of the words alone
-    assert main([*fit, "--missing", "none"]) == 0
-    said = capsys.readouterr()
-    assert "leak (7), crack (6); 5 of 18 rows have no class" in said.out
-    assert "none" not in said.err
-    frame.replace("none", "NA").to_csv("d.csv", index=False)
-    assert main(["fit", "d.csv", *fit[2:]]) == 0
-    assert "5 cells 'NA' are read as gaps; write another word for a class" in capsys.readouterr().err
-
-
-def test_none_is_a_class_of_a_second_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [f"c{i},{name}" for i, name in enumerate(CLASSES)]
-    Path("classes.csv").write_text("\n".join(["name,defect", *rows]) + "\n")
-    Path("items.csv").write_text("\n".join(["name,a,b", *(f"c{i},{A[i]},{B[i]}" for i in range(18))]) + "\n")
-    fit = ["fit", "items.csv", "--labels", "classes.csv", "--predict", "defect", "-o", "d.rkhs"]
-    assert main(fit) == 0
-    assert "none (5)" in capsys.readouterr().out
-    assert main([*fit, "--missing", "none"]) == 0
-    assert "none (5)" not in capsys.readouterr().out
 
 
 def test_classes_of_a_gram_matrix_are_found_by_the_names_of_its_rows(folder: Path) -> None:
@@ -301,43 +129,6 @@ def test_a_column_of_a_file_of_curves_is_predicted(folder: Path, capsys: pytest.
     )
 
 
-def test_small_letters_are_read_as_capital_ones_in_python(folder: Path) -> None:
-    sequences = [RNG.choice(list("ACDE" if i % 2 else "EFGH"), 30) for i in range(16)]
-    texts = ["".join(letters) for letters in sequences]
-    Path("s.fasta").write_text("".join(f">s{i}\n{text}\n" for i, text in enumerate(texts)))
-    Path("s.csv").write_text("id,side\n" + "".join(f"s{i},{'ab'[i % 2]}\n" for i in range(16)))
-    words = ["--predict", "side", "--labels", "s.csv", "-o", "s.rkhs", "--quiet"]
-    for kernel in ([], ["--kernel", "spectrum(2) + spectrum(3)"]):
-        assert main(["fit", "s.fasta", *words, *kernel]) == 0
-        classifier = load_classifier("s.rkhs")
-        np.testing.assert_array_equal(
-            classifier.predict_proba([text.lower() for text in texts]), classifier.predict_proba(texts)
-        )
-    mixed = rkhs.KernelPCA(2, kernel=rkhs.kernels.Spectrum(2)).fit([*texts, "acde"])
-    assert np.abs(mixed.transform([texts[0].lower()]) - mixed.transform(texts[:1])).max() > 0.1
-
-
-def test_numbers_that_may_stand_for_classes_are_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("codes.csv").write_text("a,b,code,y\n" + "\n".join(f"{i % 13},{i % 7},{i % 15},{i / 2}" for i in range(60)))
-    words = ["fit", "codes.csv", "--columns", "a,b", "-o", "m.rkhs", "--predict"]
-    said = "code holds 15 different whole numbers, and is predicted as a number: if they stand for classes, this"
-    assert main([*words, "code"]) == 0
-    assert said in capsys.readouterr().out
-    assert main([*words, "y"]) == 0
-    assert "different whole" not in capsys.readouterr().out
-
-
-def test_amounts_are_no_classes(tmp_path: Path, monkeypatch, capsys) -> None:
-    """Amounts in two units are not called rare classes."""
-    monkeypatch.chdir(tmp_path)
-    lines = [f"{i},{'₺ ' if i % 2 else '₩ '}{100 + i}" for i in range(40)]
-    Path("bikes.csv").write_text("x,price\n" + "\n".join(lines) + "\n")
-    assert main(["fit", "bikes.csv", "--predict", "price", "-o", "b.rkhs"]) == 2
-    said = capsys.readouterr().err
-    assert "40 distinct values such as '₩ 100' and '₺ 139', which look like amounts" in said
-    assert "--drop-rare" not in said
-
-
 def test_the_kernel_of_sequences_is_chosen_by_the_classes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -367,63 +158,59 @@ def test_the_kernel_of_sequences_is_chosen_by_the_classes(
     assert "kernel: Positions(), chosen by the classes" in capsys.readouterr().out
 
 
-def test_peptides_are_compared_place_by_place_and_empty_cells_are_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A number that depends on the letter of each place; rows without a text, in the fit and in a new file."""
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    places = rng.integers(0, 20, (160, 9))
-    y = rng.normal(size=(9, 20))[np.arange(9), places].sum(1)
-    texts = ["".join(row) for row in np.array(list("ACDEFGHIKLMNPQRSTVWY"))[places]]
-    texts[3] = texts[8] = texts[150] = ""
-    lines = [f"i{i},{text},{value:.4f}" for i, (text, value) in enumerate(zip(texts, y, strict=True))]
-    Path("known.csv").write_text("\n".join(["id,peptide,y", *lines[:140]]))
-    Path("new.csv").write_text("\n".join(["id,peptide,y", *lines[140:]]))
-    flags = ["--kind", "sequences", "--columns", "peptide"]
-    assert main(["fit", "known.csv", *flags, "--predict", "y", "-o", "m.rkhs"]) == 0
-    said = capsys.readouterr()
-    assert "left out, 2 with an empty cell in place of a text: rows 4, 9" in said.err
-    assert "138 items" in said.out
-    assert "kernel: Positions(), chosen by the numbers; leave-one-out errors (1: the mean alone): Spectrum" in said.out
-    assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
-    assert "left out, 1 with an empty cell in place of a text: row 11" in capsys.readouterr().err
-    found = pandas.read_csv("p.csv", index_col=0)["y"]
-    assert [*found.index] == [f"i{i}" for i in range(140, 160) if i != 150]
-    assert np.corrcoef(found, np.delete(y[140:], 10))[0, 1] ** 2 > 0.4
-    assert main(["novelty", "known.csv", *flags, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["kernel"] == "Positions()"
+def test_a_mixed_table_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "mixed.csv", "--index-column", "name", "--drop-columns", "zone", *FAST, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["classes"], facts["rows without a class"]) == ({"no": 10, "yes": 10}, 28)
+    assert 0.6 < facts["accuracy"] <= 1.0
+    assert facts["standard error"] > 0.02
+    assert facts["accuracy of the most common class"] == 0.5
+    Path("new.csv").write_text("a,b\n3,\n-3,-300\n")
+    assert main(["predict", "m.rkhs", "new.csv", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["predictions"] == ["yes", "no"]
+    np.testing.assert_allclose(np.sum([*facts["probabilities"].values()], axis=0), 1.0)
+    assert main(["info", "m.rkhs"]) == 0
 
 
-def test_the_classes_choose_how_numbers_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Wild values hide what tells the classes, but not from ranks; a flag is obeyed."""
-    rng = np.random.default_rng(0)
-    a, b = np.exp(3.0 * rng.normal(size=(2, 90)))
-    a[:3] = 1e9
-    rows = [f"{a[i]},{b[i]},{'st'[i % 2]},{('no', 'yes')[int(a[i] > 1.0)]}" for i in range(90)]
-    Path("amounts.csv").write_text("\n".join(["a,b,zone,churn", *rows]) + "\n")
-    found = {}
-    for way in ([], ["--set", "columns=filled"]):
-        assert main(["fit", "amounts.csv", "--mixed", *FAST, *way, "--json"]) == 0
-        facts = json.loads(capsys.readouterr().out)
-        found[rkhs.load("m.rkhs").columns] = facts["accuracy"]
-        assert (facts["columns choice"] is None) == bool(way)
-    assert found["filled"] < 0.8 < 0.9 < found["ranked"]
-    assert main(["fit", "amounts.csv", "--mixed", *FAST]) == 0
-    said = capsys.readouterr().out
-    assert "columns: numbers as ranks, chosen by the classes" in said
-    assert "but for the choice of the columns. The accuracy" in said
-    assert "numbers become normal scores of their ranks" in said
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--loss", "huber"], "--loss does not go with --predict of a class"),
+        (["--codes", "z.csv"], "--codes does not go with --predict; leave"),
+        (["--columns", "a,churn"], "--columns must not contain the column of --predict; got churn in both"),
+    ],
+)
+def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    assert main(["fit", "plain.csv", *FAST, *words]) == 2
+    assert said in capsys.readouterr().err
 
 
-def test_classes_choose_the_number_of_components(folder: Path) -> None:
-    """Ten components of three columns of eight texts hold half of one of them; a flag is obeyed."""
-    texts = np.random.default_rng(0).integers(8, size=(120, 3))
-    rows = [",".join([*map("k{}".format, one), "xy"[one[2] % 2]]) for one in texts.tolist()]
-    Path("many.csv").write_text("\n".join(["a,b,c,churn", *rows]) + "\n")
-    for flags, count in (([], 20), (["--n-components", "3"], 3)):
-        assert main(["fit", "many.csv", *FAST, *flags]) == 0
-        assert rkhs.load("m.rkhs").codes_.shape[1] == count
+def test_columns_that_are_no_classes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{i},{i % 7},{'x' if i else 'y'},n{i},{'' if i == 3 else i}" for i in range(60)]
+    Path("odd.csv").write_text("\n".join(["a,b,rare,name,gap", *rows]) + "\n")
+    words = ["fit", "odd.csv", "--columns", "a,b", "-o", "m.rkhs", "--predict"]
+    assert main([*words, "rare"]) == 2
+    assert "needs two classes, and two rows of each; got y in one row; " in capsys.readouterr().err
+    assert main([*words, "name"]) == 2
+    assert "needs two classes, and two rows of each" in capsys.readouterr().err
+    assert main([*words, "gap"]) == 0
+    assert "59 items, predicts gap" in capsys.readouterr().out
+    assert main(["fit", "plain.csv", *FAST]) == 0
+    assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.npy"]) == 2
+    assert "classes are written as .csv" in capsys.readouterr().err
+
+
+def test_fewer_groups_than_folds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{i % 7},{i % 5},{'uv'[i % 2]},{'pq'[i // 12]},one" for i in range(24)]
+    Path("g.csv").write_text("\n".join(["a,b,cls,batch,site", *rows]) + "\n")
+    assert (
+        main(["fit", "g.csv", "--predict", "cls", "--groups", "batch", "--drop-columns", "site", "-o", "m.rkhs"]) == 0
+    )
+    assert (
+        main(["fit", "g.csv", "--predict", "cls", "--groups", "site", "--drop-columns", "batch", "-o", "m.rkhs"]) == 2
+    )
+    assert "expects two groups in --groups site" in capsys.readouterr().err
 
 
 def test_the_choice_of_the_width_does_not_flatter_the_accuracy(
@@ -449,5 +236,37 @@ def test_the_choice_of_the_width_does_not_flatter_the_accuracy(
     assert facts["accuracy"] == by_parts["accuracy"] != flattered["accuracy"]
     assert main(words) == 0
     said = capsys.readouterr().out
-    assert "accuracy on 24 labels" in said
     assert "the choice of the kernel, which every part repeats without its rows" in said
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
+def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "plain.csv", *FAST]) == 0
+    said = capsys.readouterr().out
+    assert "predicts churn: no (10), yes (10); 28 of 48 rows have no class" in said
+    assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.csv"]) == 0
+    found = table("p.csv")
+    assert main(["compare", "plain.csv", "--model", "m.rkhs"]) == 2
+    assert "that predicts; use rkhs predict" in capsys.readouterr().err
+    assert list(found[0]) == ["name", "churn", "p(no)", "p(yes)"]
+    assert [row["name"] for row in found] == [f"c{i}" for i in range(N)]
+    model = rkhs.load("m.rkhs")
+    assert model.codes_.shape == (N, 2)  # all rows, and no column of classes
+    head = SmoothClassifier().fit(model.codes_[:20], LABELS[:20])
+    codes = model.transform(np.stack([A, B], axis=1))
+    assert [row["churn"] for row in found] == head.predict(codes).tolist()
+    shares = [[float(row["p(no)"]), float(row["p(yes)"])] for row in found]
+    np.testing.assert_allclose(shares, head.predict_proba(codes), rtol=5e-6)
+    classifier = load_classifier("m.rkhs")
+    assert classifier.predict(np.stack([A, B], axis=1)).tolist() == head.predict(codes).tolist()
+    rows = [{"b": b, "a": a} for a, b in zip(A, B, strict=True)]  # as a service gets them
+    assert classifier.predict(rows).tolist() == head.predict(codes).tolist()
+    with pytest.raises(InputError, match=r"X must have the columns of fit .*; it lacks \['a'\], and \['A'\] are not"):
+        classifier.predict([{"A": 1.0, "b": 2.0}])
+    with pytest.raises(AttributeError, match="has no predict: it makes codes; rkhs.evaluation.load_classifier reads"):
+        model.predict(rows)
+    with pytest.raises(AttributeError, match="^'OperatorKernelRegressor' object has no attribute 'predict_proba'$"):
+        rkhs.OperatorKernelRegressor().predict_proba  # noqa: B018
+    np.testing.assert_allclose(classifier.predict_proba(np.stack([A, B], axis=1)), shares, rtol=5e-6)
+    truth = np.where(SIDE > 0, "yes", "no")[20:]
+    assert np.mean([row["churn"] for row in found[20:]] == truth) > 0.8

@@ -9,23 +9,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rkhs.cli.compare import _read
-from rkhs.cli.inputs import read_input
+from rkhs.cli import compare
 from rkhs.cli.main import main, whole_parser
-from rkhs.cli.targets import read_targets, read_with_values
-from rkhs.data import write_codes
+from rkhs.cli.targets import read_rows
 from rkhs.evaluation import compare_codes, comparison
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3)).round(6)
 Y = np.where(X[:, 0] > 0.0, "big", "small")
-FEW = ["--splits", "2", "--n-components", "2"]
+FEW = ["--n-components", "2"]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(comparison, "_TREES", 5)
+    monkeypatch.setattr(compare, "_SPLITS", 2)
     rows = [f"{name},{','.join(map(str, row))}" for name, row in zip(Y, X.tolist(), strict=True)]
     Path("table.csv").write_text("\n".join(["size,a,b,c", *rows]) + "\n")
     Path("gap.csv").write_text("\n".join(["size,a,b,c", *rows, ",1,2,3"]) + "\n")
@@ -47,13 +46,13 @@ def test_the_table_and_the_sentence_are_those_of_the_function(folder: Path, caps
     assert f"{first.mean:.3f} +- {first.error:.3f}" in lines[2]
 
 
-def test_few_labels_and_a_kernel_are_those_of_the_function(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["compare", "table.csv", "--predict", "size", "--few-labels", "6", "--kernel", "laplacian", *FEW]
+def test_a_kernel_is_that_of_the_function(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", "table.csv", "--predict", "size", "--kernel", "laplacian", *FEW]
     assert main(words) == 0
     said = capsys.readouterr().out
     assert "10 rows are set aside and predicted" in said
-    assert "codes are learned from 30 other rows without size, learners from 6 rows with it" in said
-    assert compare_codes(X, Y, n_components=2, n_splits=2, n_labels=6, kernel="laplacian").verdict in said
+    assert "codes are learned from 30 other rows without size, learners from 30 rows with it" in said
+    assert compare_codes(X, Y, n_components=2, n_splits=2, kernel="laplacian").verdict in said
 
 
 @pytest.mark.slow
@@ -70,15 +69,17 @@ def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.Captu
     [
         (["table.csv", "--predict", "colour"], "colour"),
         (["table.csv"], "compare predicts a column from the others: name it with --predict COLUMN"),
-        (["gram.npy", "--gram", "--predict", "0"], "--gram has no column to predict: name a file with --labels, by"),
-        (["gram.npy", "--gram", "--targets", "table.csv"], "one value per row"),
+        (["gram.npy", "--gram", "--predict", "0"], "gram.npy has none beside its items; name a table with --labels"),
+        (["gram.npy", "--gram", "--targets", "table.csv"], "predicts one column; got 4; name one with --predict"),
         (["gram.npy", "--gram", "--targets", "missing.csv"], "missing.csv"),
-        (["gap.csv", "--columns", "a,b", "--targets", "few.csv"], "one row for each row of the input, 41; got 3"),
+        (
+            ["gap.csv", "--columns", "a,b", "--targets", "few.csv"],
+            "few.csv: expected one row for each row of gap.csv, 41; got 3",
+        ),
         (
             ["gram.npy", "--gram", "--targets", "labels.csv", "--kernel", "linear"],
             "--kernel cannot be given with --gram",
         ),
-        (["table.csv", "--predict", "size", "--few-labels", "1"], "--few-labels must be an integer >= 2"),
         (["table.csv", "--predict", "size", "--errors", "e.csv"], "--errors is for --model"),
         (["table.csv", "--model", "m.rkhs", "--drop-columns", "a"], "--drop-columns is for a target"),
     ],
@@ -92,30 +93,6 @@ def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str],
     assert said in capsys.readouterr().err
 
 
-def test_targets_are_a_column_of_a_table_whose_names_are_those_of_the_rows(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = [f"r{i}" for i in range(40)]
-    write_codes("named.csv", X @ X.T, names, names)
-    words = ["compare", "named.csv", "--gram", "--targets", "known.csv", "--predict", "family", *FEW]
-    rows = [f"{name},{one},7" for name, one in zip(names, Y, strict=True)]
-    Path("known.csv").write_text("\n".join(["name,family,other", *rows[::-1]]) + "\n")
-    assert main(words) == 2
-    assert "in the same order; got 'r39' in row 1, where the input has 'r0'" in capsys.readouterr().err
-    by_name = argparse.Namespace(**{**vars(whole_parser().parse_args(words)), "targets": None, "labels": "known.csv"})
-    assert _read(by_name)[1].tolist() == Y.tolist()
-    Path("known.csv").write_text("\n".join(["name,family,other", *rows]) + "\n")
-    args = whole_parser().parse_args(words)
-    Path("known.csv").write_text("\n".join(["name,family,other", *rows[:-1]]) + "\n")
-    assert main(words) == 2
-    assert "known.csv: --targets must have one row for each row of the input, 40; got 39" in capsys.readouterr().err
-    Path("known.csv").write_text("\n".join(["name,family,other", *rows[:5], "r5,,7", *rows[6:]]) + "\n")
-    found = read_targets(args, read_input(args, "named.csv"))
-    assert [i for i, one in enumerate(found) if one is None] == [5]
-    Path("known.csv").write_text("\n".join(["name,family,other", *rows]) + "\n")
-    np.testing.assert_array_equal(read_targets(args, read_input(args, "named.csv")), Y)
-
-
 def test_errors_of_a_gram_matrix_need_its_diagonal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     K = np.exp(-((X[:, None] - X) ** 2).sum(2)) * np.outer(*2 * [np.linspace(1.0, 2.0, 40)])
     np.save("train.npy", K[:20, :20])
@@ -123,7 +100,6 @@ def test_errors_of_a_gram_matrix_need_its_diagonal(folder: Path, capsys: pytest.
     assert main(["fit", "train.npy", "--gram", "-o", "g.rkhs"]) == 0
     assert main(["compare", "new.npy", "--model", "g.rkhs"]) == 2
     assert "new.npy: errors need k(x, x) of these rows" in capsys.readouterr().err
-    assert main(["compare", "new.npy", "--model", "g.rkhs", "--diag", "4"]) == 0
     root = np.sqrt(np.diag(K))
     np.save("train.npy", (K / np.outer(root, root))[:20, :20])  # one up to rounding
     np.save("new.npy", (K / np.outer(root, root))[20:, :20])
@@ -136,8 +112,8 @@ def test_names_of_rows_are_no_column_of_the_input(folder: Path) -> None:
     Path("named.csv").write_text("\n".join(f"{'id' if i == 0 else f'r{i}'},{line}" for i, line in enumerate(lines)))
     said = []
     for name in ("table.csv", "named.csv"):
-        data, y = read_with_values(arguments(name), "size", "--predict")
-        said.append((data.X, y))
+        rows = read_rows(arguments(name), predict="size")
+        said.append((rows.data.X, rows.column("--predict")))
     np.testing.assert_array_equal(said[0][0], said[1][0])
     np.testing.assert_array_equal(said[0][1], said[1][1])
 
@@ -152,12 +128,11 @@ def test_rows_without_a_class_and_a_mixed_table(folder: Path, capsys: pytest.Cap
     for i, row in enumerate(X.tolist()):
         lines.append(f"{1000 + i},{'ns'[i % 2]},{row[0]},{'' if i == 5 else row[1]},{Y[i] if i < 30 else ''}")
     Path("mixed.csv").write_text("\n".join(lines) + "\n")
-    words = ["compare", "mixed.csv", "--mixed", "--predict", "class"]
+    words = ["compare", "mixed.csv", "--predict", "class"]
     assert main([*words, *FEW]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("note: id looks like identifiers")
-    assert said[1] == "note: --drop-columns id leaves it out"
-    assert said[2].startswith("class is known of 30 of the 40 rows. In each of 2 splits 8 rows are set aside")
+    assert said[0].startswith("note: id: all values differ")
+    assert any(line.startswith("class is known of 30 of the 40 rows. In each of 2 splits 8 rows are") for line in said)
     assert "+- 0.000" not in "".join(said)
     assert main([*words, *FEW, "--drop-columns", "id", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,6 @@ import pytest
 
 import rkhs
 from rkhs.cli.main import main
-from rkhs.data import read_chunks, read_mixed, read_table
 
 RNG = np.random.default_rng(1)
 N = 30
@@ -37,7 +34,6 @@ def test_columns_are_left_out_of_a_table_of_numbers(folder: Path, capsys: pytest
     assert main(["fit", "customers.csv", "--drop-columns", "signup,zone,age,churn", *FAST]) == 0
     said = capsys.readouterr().out
     assert "30 rows of 2 columns" in said
-    assert "note: --drop-columns customer_id leaves it out" in said
     assert main(["fit", "customers.csv", "--drop-columns", "customer_id,1,zone,age,churn", *FAST]) == 0
     assert "--drop-columns" not in capsys.readouterr().out
     assert main(["transform", "m.rkhs", "customers.csv", "-o", "z.npy"]) == 0
@@ -45,12 +41,9 @@ def test_columns_are_left_out_of_a_table_of_numbers(folder: Path, capsys: pytest
 
 
 def test_columns_are_left_out_of_a_mixed_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fit", "customers.csv", "--mixed", "--drop-columns", "signup", *FAST]) == 0
+    assert main(["fit", "customers.csv", "--drop-columns", "signup", *FAST]) == 0
     said = capsys.readouterr().out
-    assert "customer_id looks like identifiers" in said
-    assert "churn is mostly empty: 26 of 30 cells" in said
-    assert "note: --drop-columns customer_id,churn leaves them out" in said
-    assert main(["fit", "customers.csv", "--mixed", "--drop-columns", "signup,customer_id,churn", "--json", *FAST]) == 0
+    assert main(["fit", "customers.csv", "--drop-columns", "signup,customer_id,churn", "--json", *FAST]) == 0
     found = json.loads(capsys.readouterr().out)["columns"]
     assert found["filled"]
     (said,) = found["notes"]
@@ -58,54 +51,9 @@ def test_columns_are_left_out_of_a_mixed_table(folder: Path, capsys: pytest.Capt
     assert main(["transform", "m.rkhs", "customers.csv", "-o", "z.npy"]) == 0
 
 
-def test_all_columns_of_dates_become_days_and_are_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    days = [f"{day:02d}" for day in range(1, 29)]
-    rows = [f"2024-01-{day},{int(day) % 7},,{day} Feb 2024,{'?' if day > '14' else '1.2.2024'}" for day in days]
-    Path("dates.csv").write_text("from,a,empty,to,paid\n" + "\n".join(rows) + "\n")
-    assert main(["fit", "dates.csv", *FAST]) == 0
-    said = capsys.readouterr().out
-    assert "from, to, paid hold dates, read as days since the first of January 1970" in said
-    assert "--drop-columns from" not in said
-    # A new file is read from the same start, whatever its own first date is.
-    Path("new.csv").write_text("from,a,empty,to,paid\n2024-01-20,6,,20 Feb 2024,\n")
-    assert main(["transform", "m.rkhs", "new.csv", "-o", "z.npy"]) == 0
-    np.testing.assert_allclose(np.load("z.npy")[0], rkhs.load("m.rkhs").codes_[19], atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("drop", "said"),
-    [
-        ("signup,age,churn,size,zone", "got text in column 'name' (30 cells"),
-        ("signup,zone,churn,name,customer_id", "got text in column 'size' (1 cells, first '12 m' in row 5, line 6)"),
-    ],
-)
-def test_texts_and_gaps_name_the_flag_that_keeps_them(
-    folder: Path, capsys: pytest.CaptureFixture[str], drop: str, said: str
-) -> None:
-    rows = Path("customers.csv").read_text().splitlines()
-    cells = [f"{row},{'name' if i == 0 else f'person {i % 20}'}" for i, row in enumerate(rows)]
-    cells[5] = cells[5].replace(f",{SIZES[4]},", ",12 m,")  # a stray text, and names that hardly repeat
-    Path("customers.csv").write_text("\n".join(cells) + "\n")
-    assert main(["fit", "customers.csv", "--drop-columns", drop, *FAST]) == 2
-    printed = capsys.readouterr().err
-    assert said in printed
-    assert "this command reads it, and keeps texts and gaps (--mixed):\n\n  rkhs fit customers.csv" in printed
-    assert "--missing" not in printed  # the command is enough
-
-
-def test_a_report_leaves_out_columns_and_the_target(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["report", "customers.csv", "--mixed", "--drop-columns", "signup", "--predict", "churn", "--json"]
-    assert main([*words, "--estimator", "kernel-pca"]) == 0
-    audit = " ".join(json.loads(capsys.readouterr().out)["audit"])
-    assert "30 items with 4 columns each" in audit
-    assert "customer_id looks like identifiers" in audit
-    assert "standard deviation" not in audit  # MixedTable has a scale of its own for each column
-
-
 def test_predicted_columns_are_left_out_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--drop-columns", "signup,zone,churn,age,customer_id", "--predict", "size", "-o", "p.rkhs"]
     assert main(["fit", "customers.csv", *words]) == 2  # nothing is left
-    assert "expected a column besides" in capsys.readouterr().err
     words[1] = "signup,zone,churn,age"
     assert main(["fit", "customers.csv", *words, "--set", "regs=[0.1]"]) == 0
     assert rkhs.load("p.rkhs").n_features_in_ == 1
@@ -114,11 +62,7 @@ def test_predicted_columns_are_left_out_too(folder: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--drop-columns", "signup", "--columns", "size"], "got both; pass one of them"),
         (["--drop-columns", "siize"], "did you mean 'size'?"),
-        (["--drop-columns", "size,size"], "must name each column once"),
-        (["--mixed", "--drop-columns", "customer_id,signup,zone,size,age,churn"], "got none; check --drop-columns"),
-        (["--index-column", "zone", "--drop-columns", "zone"], "must not be among the columns read or left out"),
     ],
 )
 def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
@@ -126,40 +70,8 @@ def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str],
     assert said in capsys.readouterr().err
 
 
-def test_all_formats_leave_columns_out(folder: Path) -> None:
-    X = RNG.normal(size=(12, 3))
-    np.save("x.npy", X)
-    np.savez("x.npz", a=X)
-    for path in ("x.npy", "x.npz"):
-        np.testing.assert_array_equal(read_table(path, drop_columns=[1]).X, X[:, [0, 2]])
-    drop = ["signup", "zone", "age", "churn"]
-    whole = read_table("customers.csv", drop_columns=drop)
-    assert whole.column_names == ("customer_id", "size")
-    parts = list(read_chunks("customers.csv", rows=7, drop_columns=drop))
-    np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), whole.X)
-    np.testing.assert_array_equal(next(read_chunks("x.npy", rows=7, drop_columns=[0])).X, X[:7, 1:])
-    assert read_mixed("customers.csv", drop_columns=["signup"]).column_names == (
-        "customer_id",
-        "zone",
-        "size",
-        "age",
-        "churn",
-    )
-
-
-def test_a_first_column_of_names_may_be_left_out(folder: Path) -> None:
-    Path("named.csv").write_text("name,a\nx,1\ny,2\n")
-    assert read_table("named.csv").row_names == ("x", "y")
-    assert read_table("named.csv", drop_columns=["name"]).row_names is None
-    pandas = pytest.importorskip("pandas", reason="parquet files need the extra 'tables'")
-    pandas.DataFrame({"name": ["x", "y"], "a": [1.0, 2.0], "b": ["u", "u"]}).to_parquet("named.parquet")
-    found = read_table("named.parquet", drop_columns=["name", "b"])
-    assert (found.row_names, found.column_names) == (None, ("a",))
-    assert read_table("named.parquet", drop_columns=["b"]).row_names == ("x", "y")
-
-
 def test_names_of_rows_keep_the_title_of_their_column(folder: Path) -> None:
-    words = ["--mixed", "--drop-columns", "signup,churn", "--index-column", "customer_id"]
+    words = ["--drop-columns", "signup,churn", "--index-column", "customer_id"]
     assert main(["fit", "customers.csv", *words, *FAST, "--codes", "z.csv"]) == 0
     lines = Path("z.csv").read_text().splitlines()
     ids = [line.split(",")[0] for line in Path("customers.csv").read_text().splitlines()]
@@ -176,61 +88,6 @@ def test_names_of_rows_keep_the_title_of_their_column(folder: Path) -> None:
     assert [line.split(",")[0] for line in Path("back.csv").read_text().splitlines()[1:]] == ids[1:]
 
 
-def test_a_ranking_of_a_table_holds_the_rows_that_it_found(folder: Path) -> None:
-    words = ["--mixed", "--drop-columns", "signup,churn", "--index-column", "customer_id"]
-    assert main(["fit", "customers.csv", *words, *FAST, "--codes", "z.csv"]) == 0
-    assert main(["decode", "m.rkhs", "z.csv", "--candidates", "customers.csv", "--n-best", "2", "-o", "back.csv"]) == 0
-    with open("back.csv", newline="") as handle:
-        found = list(csv.DictReader(handle))
-    with open("customers.csv", newline="") as handle:
-        table = list(csv.DictReader(handle))
-    assert list(found[0]) == ["code", "rank", "candidate", "name", "squared_distance", *table[0]]
-    for row in found:
-        own = table[int(row["candidate"]) - 1]
-        assert {title: row[title] for title in own} == own
-        assert row["name"] == own["customer_id"]
-    assert {row["rank"] for row in found} == {"1", "2"}
-
-
-def test_columns_of_candidates_that_have_names_of_rankings(folder: Path) -> None:
-    Path("odd.csv").write_text("rank,a\n" + "".join(f"{i * i},{3 * i % 7}\n" for i in range(12)))
-    assert main(["fit", "odd.csv", *FAST, "--codes", "z.csv"]) == 0
-    assert main(["decode", "m.rkhs", "z.csv", "--candidates", "odd.csv", "-o", "back.csv"]) == 0
-    assert Path("back.csv").read_text().splitlines()[0] == "code,rank,candidate,squared_distance,row.rank,a"
-
-
-def test_a_model_of_a_mixed_table_is_described_in_short(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--mixed", "--kernel", "mixed_table", "--drop-columns", "signup,churn", "--index-column", "customer_id"]
-    assert main(["fit", "customers.csv", *words, *FAST]) == 0
-    capsys.readouterr()
-    assert main(["info", "m.rkhs"]) == 0
-    said = capsys.readouterr().out
-    assert "columns=(3 columns)" in said
-    assert max(map(len, said.splitlines())) < 300
-    assert main(["report", "customers.csv", *words]) == 0
-    page = Path("report.html").read_text()
-    assert "array(" not in page
-
-
-def test_rows_that_were_left_out_count_among_the_candidates(folder: Path) -> None:
-    pytest.importorskip("rdkit", reason="molecules need rdkit")
-    smiles = ["CCO", "no molecule", "CCN", "CCCC", "nor this", "c1ccccc1", "CC(=O)O", "CCOC"]
-    lines = [f"m{i},{text},{i}.5" for i, text in enumerate(smiles)]
-    Path("m.csv").write_text("\n".join(["id,smiles,value", *lines]) + "\n")
-    flags = ["--smiles", "smiles", "--skip-bad-smiles", "--index-column", "id"]
-    assert main(["fit", "m.csv", *flags, "-o", "m.rkhs", "--codes", "z.csv", "--set", "reg=1e-4"]) == 0
-    for more in ([], ["--candidates", "m.csv", *flags], ["--candidates", "m.csv", *flags, "--chunk-rows", "2"]):
-        assert main(["decode", "m.rkhs", "z.csv", "--n-best", "3", *more, "-o", "near.csv"]) == 0
-        found = list(csv.DictReader(Path("near.csv").read_text().splitlines()))
-        assert len(found) == 18
-        for row in found:
-            assert row["name"] == f"m{int(row['candidate']) - 1}"
-            assert row["smiles"] == smiles[int(row["candidate"]) - 1]
-            assert not more or row["value"] == f"{int(row['candidate']) - 1}.5"
-        if more:
-            assert list(found[0])[-3:] == ["id", "row.smiles", "value"]
-
-
 def test_a_table_with_texts_and_gaps_needs_no_flag(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--drop-columns", "signup,churn", "--index-column", "customer_id"]
     assert main(["fit", "customers.csv", *words, *FAST, "--codes", "z.csv"]) == 0
@@ -241,29 +98,3 @@ def test_a_table_with_texts_and_gaps_needs_no_flag(folder: Path, capsys: pytest.
     assert {row.split(",")[1] for row in rows} == {"n", "s"}
     assert main(["fit", "customers.csv", *words, *FAST, "--scale-columns", "no"]) == 2
     assert "always standardised" in capsys.readouterr().err
-
-
-def test_the_command_that_reads_a_table_with_molecules_names_their_column(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines = [f"C{i},{'C' * (i + 1)}(=O)O,{i % 7}" for i in range(12)]
-    Path("known.csv").write_text("compound,structure,logD\n" + "\n".join(lines) + "\n")
-    assert main(["fit", "known.csv", "--predict", "logD", "-o", "m.rkhs"]) == 2
-    printed = capsys.readouterr().err.strip()
-    assert printed.endswith("rkhs fit known.csv --predict logD -o m.rkhs --smiles structure")
-    assert main(printed.partition("this command reads it:\n\n  rkhs ")[2].split()) == 0
-
-
-def test_columns_of_lists_are_named_in_the_corrected_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    rows = "".join(f"g{i}\tc1;c1\t{i}1;{i}9\t{i}3;{i}5\t{i % 7}\t{i % 5}\n" for i in range(1, 20))
-    Path("fc.tsv").write_text("Geneid\tChr\tStart\tEnd\ts1\ts2\n" + rows)
-    assert main(["fit", "fc.tsv", "-o", "m.rkhs"]) == 2
-    said = capsys.readouterr().err
-    assert "several numbers; name the character between them with --delimiter CHAR" in said
-    words = shlex.split(said.partition("\n\n  rkhs ")[2])
-    assert words == ["fit", "fc.tsv", "-o", "m.rkhs", "--drop-columns", "Start,End"]
-    assert main(words) == 0

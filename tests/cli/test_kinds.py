@@ -12,9 +12,10 @@ import pytest
 import rkhs
 from rkhs.cli.expressions import parse_kernel
 from rkhs.cli.main import main
-from rkhs.data import load_molecules, read_table
-from rkhs.kernels import MoleculeKernel, ShiftInvariant, kernel_from_name, quadrature_weights
+from rkhs.data import load_molecules
+from rkhs.kernels import MoleculeKernel, kernel_from_name, quadrature_weights
 from rkhs.kernels.registry import _BY_NAME
+from tests.tables import read_table
 
 N = 10
 
@@ -65,34 +66,10 @@ def test_folders_of_graphs(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     same_codes("rings")
     assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1", "--candidates", "rings") == 0
     assert {row["name"] for row in table("near.csv")} <= {f"g{i}" for i in range(N)}
-    assert run("compare", "rings", "--model", "m.rkhs", "--top-k", "1,5") == 0
-    assert "top 5" in capsys.readouterr().out
+    assert run("compare", "rings", "--model", "m.rkhs") == 0
+    assert "variance rebuilt" in capsys.readouterr().out
     assert run("transform", "m.rkhs", "rings", "-o", "z2.csv", "--kind", "series") == 2
     assert "the model reads graphs; got --kind series" in capsys.readouterr().err
-
-
-def test_a_kernel_chosen_by_the_classes_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rng = np.random.default_rng(0)
-    height = np.repeat([1.0, 3.0], 10)  # classes differ in height: directions do not see it
-    X = height[:, None] * np.sin(np.linspace(0, 6, 15)) + 0.1 * rng.normal(size=(20, 15))
-    rows = ["\t".join([str(1 + i // 10), *map(str, x)]) for i, x in enumerate(X.tolist())]
-    Path("train.tsv").write_text("\n".join(rows) + "\n")
-    Path("train.csv").write_text("\n".join(",".join(map(str, x)) for x in X.tolist()) + "\n")
-    words = ("--kind", "series", "--choose-kernel", "--leave-out", "3")
-    assert fit("train.tsv", *words) == 0
-    printed = capsys.readouterr().out
-    assert "chosen by the classes; leave-one-out errors (1: the mean): ShiftInvariant()" in printed
-    assert not isinstance(rkhs.load("m.rkhs").kernel_, ShiftInvariant)
-    assert "19 series" in printed
-    for more, said in (
-        (("train.csv", *words), "--choose-kernel needs the class of each item"),
-        (("train.tsv", *words, "--kernel", "gak"), "--choose-kernel and --kernel both"),
-        (("train.tsv", "--choose-kernel", "--header", "no"), "compares kernels of graphs or series; got vectors"),
-    ):
-        assert fit(*more) == 2
-        assert said in capsys.readouterr().err
-    assert run("fit", "train.tsv", *words, "--predict", "1", "-o", "m.rkhs") == 2
-    assert "--choose-kernel does not go with --predict" in capsys.readouterr().err
 
 
 def test_strings_and_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,112 +91,6 @@ def test_strings_and_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     same_codes("notes.txt")
 
 
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
-def test_series_and_curves(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    t = np.linspace(0, 1, 12)
-    X = np.sin(4 * t + np.linspace(0, 3, N)[:, None])
-    rows = ["\t".join([str(1 + i % 2), *map(str, x)]) for i, x in enumerate(X.tolist())]
-    Path("train.tsv").write_text("\n".join(rows) + "\n")
-    assert fit("train.tsv", "--kind", "series") == 0
-    assert "kernel: ShiftInvariant()" in capsys.readouterr().out
-    same_codes("train.tsv")
-    np.savez("all.npz", A=X, B=X[:, :, None])
-    same_codes("all.npz", "--key", "B")
-    lengths = {f"s{i}": x[: 8 + i % 3] for i, x in enumerate(X)}
-    np.savez("some.npz", **lengths)
-    assert fit("some.npz", "--kind", "series") == 0
-    assert "kernel: GlobalAlignment()" in capsys.readouterr().out
-    assert read_table("z.csv").row_names == tuple(lengths)
-    same_codes("some.npz")
-    header = ",".join(str(round(float(time), 3) ** 2) for time in t)
-    Path("curves.csv").write_text(header + "\n" + "\n".join(",".join(map(str, x)) for x in X.tolist()) + "\n")
-    assert fit("curves.csv", "--kind", "curves", "--header", "yes") == 0
-    assert "10 curves at 12 times" in (said := capsys.readouterr().out)
-    assert "'auto'" not in said  # no kernel of curves, but the default of the estimator
-    model = rkhs.load("m.rkhs")
-    assert model.columns == "integral"  # their times are not equally spaced
-    np.testing.assert_allclose(model.reader_.scaling.scale**-2, quadrature_weights(t.round(3) ** 2, 12))
-    assert run("transform", "m.rkhs", "curves.csv", "--header", "yes", "-o", "again.npy") == 0
-    np.testing.assert_allclose(np.load("again.npy"), model.transform(X), atol=1e-6)
-    assert run("decode", "m.rkhs", "z.csv", "-o", "back.csv") == 0
-    assert read_table("back.csv", header=True).column_names == tuple(header.split(","))
-    np.savez("other.npz", X=X, t=t)
-    assert run("transform", "m.rkhs", "other.npz", "-o", "z2.csv") == 2
-    assert "the model reads curves at 12 times from 0 to 1; got others" in capsys.readouterr().err
-    np.savez("even.npz", X=X, t=t)
-    assert fit("even.npz", "--kind", "curves") == 0
-    assert rkhs.load("m.rkhs").columns == "raw"
-    assert fit("curves.csv", "--kind", "curves", "--header", "yes", "--kernel", "functionalgaussian") == 0
-    assert rkhs.load("m.rkhs").columns == "raw"  # its kernel integrates
-    np.testing.assert_allclose(rkhs.load("m.rkhs").kernel_.times, t.round(3) ** 2)
-
-
-def test_fingerprints_are_remembered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("rdkit", reason="fingerprints need the extra 'chem'")
-    smiles = load_molecules().smiles[:N]
-    Path("m.smi").write_text("".join(f"{s}\n" for s in smiles))
-    assert fit("m.smi", "--fingerprint", "counts", "--radius", "1", "--bits", "64") == 0
-    assert "kernel: MinMax()" in capsys.readouterr().out
-    model = rkhs.load("m.rkhs")
-    assert model.support_items_.shape == (N, 64)
-    assert model.support_items_.max() > 1
-    same_codes("m.smi")
-    assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1", "--candidates", "m.smi") == 0
-    assert table("near.csv")[0]["smiles"] in smiles
-    assert run("transform", "m.rkhs", "m.smi", "-o", "z2.csv", "--radius", "3") == 2
-    assert "--radius must be that of the fit, 1; got 3" in capsys.readouterr().err
-    assert fit("m.smi", "--fingerprint", "maccs") == 0
-    same_codes("m.smi")
-    assert fit("m.smi", "--fingerprint", "path", "--radius", "3") == 2
-    assert "path fingerprints have no radius; got 3" in capsys.readouterr().err
-
-
-def test_a_kernel_of_objects_reads_smiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("rdkit", reason="molecules need the extra 'chem'")
-    smiles = load_molecules().smiles[:N]
-    Path("m.smi").write_text("".join(f"{s}\n" for s in smiles))
-    assert fit("m.smi", "--kernel", "molecules") == 0
-    assert rkhs.load("m.rkhs").kernel_ == MoleculeKernel()
-    assert rkhs.load("m.rkhs").support_items_ == list(smiles)
-    same_codes("m.smi")
-    assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1", "--candidates", "m.smi") == 0
-    assert table("near.csv")[0]["smiles"] in smiles
-    assert run("transform", "m.rkhs", "m.smi", "-o", "z2.csv", "--radius", "3") == 2
-    assert "--radius is for fingerprints; this model reads SMILES; leave it out" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "words", "message"),
-    [
-        ("a.xyz", "1 2\n", (), "a folder of graphs or end in .csv"),
-        ("a.txt", "", (), "expected a text per line; got an empty file"),
-        ("a.txt", "1 2\n3 4\n", ("--kind", "texts"), "save a table as .csv"),
-        ("a.csv", "", ("--kind", "series"), "expected one row of numbers per series; got none"),
-        (
-            "a.csv",
-            "1,2,3\n1,2\n3,1\n2,5,1\n",
-            ("--kind", "series", "--kernel", "sink"),
-            "one length; item 0 has 3, item 1 has 2",
-        ),
-        ("a.csv", "a,b\nx,y\n", ("--kind", "sequences"), "name the column"),
-        ("a.csv", "a,b\n1,2\n3,5\n", ("--kind", "curves"), "named by their times"),
-        ("a.csv", "a,b\n1,2\n3,5\n", ("--kernel", "wl"), "WeisfeilerLehman"),
-        ("a.csv", "a,b\n1,2\n3,5\n", ("--fingerprint", "path"), "is for SMILES"),
-        ("a.edges", "1 2 three\n", (), "leave out what is no name and no weight"),
-        ("none", None, (), "name a file or folder that exists"),
-    ],
-)
-def test_bad_files_are_one_line(
-    folder: Path, capsys: pytest.CaptureFixture[str], name: str, text: str | None, words: tuple[str, ...], message: str
-) -> None:
-    if text is not None:
-        Path(name).write_text(text)
-    assert fit(name, *words) == 2
-    printed = capsys.readouterr().err
-    assert message in printed
-    assert printed.count("\n") == 1
-
-
 def test_a_missing_extra_names_its_install_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -237,6 +108,122 @@ def test_names_of_kernels_mean_the_same_in_python() -> None:
         assert repr(parse_kernel(name)) == repr(kernel_from_name(name))
 
 
+@pytest.mark.parametrize("kind", ["sequences", "curves"])
+def test_the_kernel_of_tables_takes_no_other_items(kind: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("0,1,2\n" + "".join(f"{i},{i % 3},{i % 5}\n" for i in range(9)))
+    Path("a.fasta").write_text("".join(f">s{i}\nACGT{'ACG'[i % 3]}\n" for i in range(9)))
+    words = {"sequences": ["a.fasta"], "curves": ["a.csv", "--kind", "curves"]}[kind]
+    assert main(["fit", *words, "--kernel", "mixed_table", "-o", "m.rkhs"]) == 2
+    assert f"--kernel mixed_table compares rows of tables; got {kind}; leave it out" in capsys.readouterr().err
+
+
+def test_a_kernel_of_objects_reads_smiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit", reason="molecules need the extra 'chem'")
+    smiles = load_molecules().smiles[:N]
+    Path("m.smi").write_text("".join(f"{s}\n" for s in smiles))
+    assert fit("m.smi", "--kernel", "molecules") == 0
+    assert rkhs.load("m.rkhs").kernel_ == MoleculeKernel()
+    assert rkhs.load("m.rkhs").support_items_ == list(smiles)
+    same_codes("m.smi")
+    assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1", "--candidates", "m.smi") == 0
+    assert table("near.csv")[0]["smiles"] in smiles
+    assert run("transform", "m.rkhs", "m.smi", "-o", "z2.csv", "--fingerprint", "morgan(radius=3)") == 2
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
+def test_series_and_curves(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    t = np.linspace(0, 1, 12)
+    X = np.sin(4 * t + np.linspace(0, 3, N)[:, None])
+    rows = ["\t".join([str(1 + i % 2), *map(str, x)]) for i, x in enumerate(X.tolist())]
+    Path("train.tsv").write_text("\n".join(rows) + "\n")
+    assert fit("train.tsv", "--kind", "series") == 0
+    assert "kernel: ShiftInvariant()" in capsys.readouterr().out
+    same_codes("train.tsv")
+    np.savez("all.npz", A=X, B=X[:, :, None])
+    same_codes("all.npz", "--read", "key=B")
+    lengths = {f"s{i}": x[: 8 + i % 3] for i, x in enumerate(X)}
+    np.savez("some.npz", **lengths)
+    assert fit("some.npz", "--kind", "series") == 0
+    assert "kernel: GlobalAlignment()" in capsys.readouterr().out
+    assert read_table("z.csv").row_names == tuple(lengths)
+    same_codes("some.npz")
+    header = ",".join(str(round(float(time), 3) ** 2) for time in t)
+    Path("curves.csv").write_text(header + "\n" + "\n".join(",".join(map(str, x)) for x in X.tolist()) + "\n")
+    assert fit("curves.csv", "--kind", "curves", "--read", "header=0") == 0
+    assert "10 curves at 12 times" in (said := capsys.readouterr().out)
+    assert "'auto'" not in said  # no kernel of curves, but the default of the estimator
+    model = rkhs.load("m.rkhs")
+    assert model.columns == "integral"  # their times are not equally spaced
+    np.testing.assert_allclose(model.reader_.scaling.scale**-2, quadrature_weights(t.round(3) ** 2, 12))
+    assert run("transform", "m.rkhs", "curves.csv", "--read", "header=0", "-o", "again.npy") == 0
+    np.testing.assert_allclose(np.load("again.npy"), model.transform(X), atol=1e-6)
+    assert run("decode", "m.rkhs", "z.csv", "-o", "back.csv") == 0
+    assert read_table("back.csv", header=0).column_names == tuple(header.split(","))
+    np.savez("other.npz", X=X, t=t)
+    assert run("transform", "m.rkhs", "other.npz", "-o", "z2.csv") == 2
+    assert "the model reads curves at 12 other times; resample the curves" in capsys.readouterr().err
+    np.savez("even.npz", X=X, t=t)
+    assert fit("even.npz", "--kind", "curves") == 0
+    assert rkhs.load("m.rkhs").columns == "raw"
+    assert fit("curves.csv", "--kind", "curves", "--read", "header=0", "--kernel", "functionalgaussian") == 0
+    assert rkhs.load("m.rkhs").columns == "raw"  # its kernel integrates
+    np.testing.assert_allclose(rkhs.load("m.rkhs").kernel_.times, t.round(3) ** 2)
+
+
+def test_fingerprints_are_remembered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit", reason="fingerprints need the extra 'chem'")
+    smiles = load_molecules().smiles[:N]
+    Path("m.smi").write_text("".join(f"{s}\n" for s in smiles))
+    assert fit("m.smi", "--fingerprint", "counts(radius=1, n_bits=64)") == 0
+    assert "kernel: MinMax()" in capsys.readouterr().out
+    model = rkhs.load("m.rkhs")
+    assert model.support_items_.shape == (N, 64)
+    assert model.support_items_.max() > 1
+    same_codes("m.smi")
+    assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1", "--candidates", "m.smi") == 0
+    assert table("near.csv")[0]["smiles"] in smiles
+    assert run("transform", "m.rkhs", "m.smi", "-o", "z2.csv", "--fingerprint", "counts(radius=3)") == 2
+    assert "--fingerprint must be that of the fit" in capsys.readouterr().err
+    assert fit("m.smi", "--fingerprint", "maccs") == 0
+    same_codes("m.smi")
+    assert fit("m.smi", "--fingerprint", "path(radius=3)") == 2
+    assert "--fingerprint path has no option radius; it has n_bits, on_error" in capsys.readouterr().err
+    assert fit("m.smi", "--fingerprint", "morgan(radius=1 + 1)") == 2
+    assert "--fingerprint: expected a number or a word for radius; got 1 + 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words", "message"),
+    [
+        ("a.xyz", "1 2\n", (), "a folder of graphs or end in .csv"),
+        ("a.txt", "", (), "expected a text per line; got an empty file"),
+        ("a.csv", "", ("--kind", "series"), "expected one row of numbers per series; got none"),
+        (
+            "a.csv",
+            "1,2,3\n1,2\n3,1\n2,5,1\n",
+            ("--kind", "series", "--kernel", "sink"),
+            "one length; item 0 has 3, item 1 has 2",
+        ),
+        ("a.csv", "a,b\nx,y\n", ("--kind", "sequences"), "sequences stand in one column"),
+        ("a.csv", "a,b\n1,2\n3,5\n", ("--kind", "curves"), "named by their times"),
+        ("a.csv", "a,b\n1,2\n3,5\n", ("--kernel", "wl"), "WeisfeilerLehman"),
+        ("a.csv", "a,b\n1,2\n3,5\n", ("--fingerprint", "path"), "is for molecules, and needs --smiles"),
+        ("a.edges", "1 2 three\n", (), "leave out what is no name and no weight"),
+        ("none", None, (), "name a file or folder that exists"),
+    ],
+)
+def test_bad_files_are_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, text: str | None, words: tuple[str, ...], message: str
+) -> None:
+    if text is not None:
+        Path(name).write_text(text)
+    assert fit(name, *words) == 2
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert printed.count("\n") == 1
+
+
 def test_a_table_of_series_has_names_and_a_column_of_classes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     n, t = 24, np.linspace(0, 1, 12)
     X = np.sin((4 + 6 * (np.arange(n) % 2))[:, None] * t + np.linspace(0, 3, n)[:, None])
@@ -244,31 +231,13 @@ def test_a_table_of_series_has_names_and_a_column_of_classes(folder: Path, capsy
     frame.to_csv("bare.csv", index=False)
     frame["pace"], frame["speed"] = np.where(np.arange(n) % 2, "run", "walk"), X.max(1) + np.arange(n) % 2
     frame.to_csv("s.csv", index=False)
-    frame.drop(columns=["pace", "speed"]).to_csv("bare.csv", index=False)
     series = ("s.csv", "--kind", "series")
-    assert run("fit", *series, "--drop-columns", "speed", "-o", "m.rkhs", "--estimator", "kernel-pca") == 0
-    assert "file: left out of the series, because they hold texts: column 'pace'" in capsys.readouterr().out
+    assert run("fit", *series, "--drop-columns", "speed,pace", "-o", "m.rkhs", "--estimator", "kernel-pca") == 0
     assert [item.shape for item in rkhs.load("m.rkhs").support_items_] == [(12, 1)] * n
-    for file in ("bare.csv", "s.csv"):  # by the names of the columns of the fit
-        assert run("transform", "m.rkhs", file, "-o", f"{file}.npy") == 0
-    np.testing.assert_array_equal(np.load("bare.csv.npy"), np.load("s.csv.npy"))
-    assert (
-        run("fit", *series, "--drop-columns", "speed", "--predict", "pace", "-o", "m.rkhs", "--set", "max_iter=9") == 0
-    )
+    words = ["--drop-columns", "speed", "--predict", "pace", "-o", "m.rkhs", "--set", "max_iter=9"]
+    assert run("fit", *series, *words) == 0
     assert "predicts pace: walk (12), run (12)" in capsys.readouterr().out
     assert run("predict", "m.rkhs", "bare.csv") == 0
     assert [row.split(",")[1] for row in capsys.readouterr().out.split()[1:]] == list(frame["pace"])
-    assert run("fit", *series, "--predict", "speed", "-o", "m.rkhs") == 0
+    assert run("fit", *series, "--drop-columns", "pace", "--predict", "speed", "-o", "m.rkhs") == 0
     assert run("predict", "m.rkhs", "bare.csv") == 0
-    assert run("fit", *series, "--drop-columns", "speed", "--choose-kernel", "-o", "m.rkhs") == 0
-    assert "chosen by the classes" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("kind", ["sequences", "curves"])
-def test_the_kernel_of_tables_takes_no_other_items(kind: str, tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("a.csv").write_text("".join(f"{i},{i % 3},{i % 5}\n" for i in range(9)))
-    Path("a.fasta").write_text("".join(f">s{i}\nACGT{'ACG'[i % 3]}\n" for i in range(9)))
-    words = {"sequences": ["a.fasta"], "curves": ["a.csv", "--kind", "curves"]}[kind]
-    assert main(["fit", *words, "--kernel", "mixed_table", "-o", "m.rkhs"]) == 2
-    assert f"--kernel mixed_table compares rows of tables; got {kind}; leave it out" in capsys.readouterr().err

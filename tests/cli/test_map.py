@@ -80,27 +80,6 @@ def test_numbers_are_a_colour_bar_and_an_autoencoder_is_a_method(folder: Path, d
     assert drawn[1]["title"] == f"K.npy: {len(X)} rows"
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["in.csv", "-o", "m.txt"], "-o must end in .png, .svg, .pdf"),
-        (["in.csv", "-o", "m.png", "--color", "knd"], "--color must name a column of the file; got 'knd'"),
-        (["many.csv", "-o", "m.png", "--color", "kind"], "or of at most 20 classes; got 24 in kind"),
-        (["K.npy", "-o", "m.png", "--gram", "--color", "0"], "got a Gram matrix; leave it out"),
-    ],
-)
-def test_wrong_use_is_one_line(
-    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
-) -> None:
-    pytest.importorskip("matplotlib", reason="pictures need the extra 'plots'")
-    Path("many.csv").write_text("kind,a\n" + "".join(f"k{i % 24},{i}\n" for i in range(48)))
-    np.save("K.npy", X @ X.T)
-    assert main(["map", *words]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.replace("\n\n  rkhs", "").count("\n") == 1
-
-
 def test_without_matplotlib_the_extra_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,3 +131,22 @@ def test_help_has_the_neighbours_of_the_map(capsys: pytest.CaptureFixture[str]) 
     assert f"looks at the {rkhs.KernelMap().n_neighbors} neighbours of each" in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["in.csv", "-o", "m.txt"], "-o must end in .png, .svg, .pdf"),
+        (["many.csv", "-o", "m.png", "--color", "kind"], "or of at most 20 classes; got 24 in kind"),
+    ],
+)
+def test_wrong_use_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need the extra 'plots'")
+    Path("many.csv").write_text("kind,a\n" + "".join(f"k{i % 24},{i}\n" for i in range(48)))
+    np.save("K.npy", X @ X.T)
+    assert main(["map", *words]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.replace("\n\n  rkhs", "").count("\n") == 1

@@ -38,66 +38,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.sample(2)
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["transform", "m.rkhs", "FILE", "-o", "out.csv"],
-        ["transform", "m.rkhs", "FILE", "-o", "out/"],
-        ["predict", "p.rkhs", "FILE", "-o", "out.csv"],
-        ["compare", "FILE", "--model", "m.rkhs", "--diag", "1", "--errors", "out.csv"],
-        ["decode", "m.rkhs", "z.csv", "--candidates", "FILE", "-o", "out.csv"],
-        ["report", "m.rkhs", "FILE", "-o", "out.html"],
-    ],
-    ids=lambda command: command[0] + command[-1][3:],
-)
-def test_kernel_values_follow_the_names_of_the_training_items(
-    folder: Path, capsys: pytest.CaptureFixture[str], command: list[str]
-) -> None:
-    found = []
-    for file in ("same", "moved"):
-        written = [file + word if word.startswith("out") else word for word in command]
-        assert main([f"{file}.csv" if word == "FILE" else word for word in written]) == 0, capsys.readouterr().err
-        path = Path(written[-1])
-        found.append(pd.read_parquet(path).to_csv() if path.is_dir() else path.read_text().replace(file, ""))
-    assert found[0] == found[1] or command[0] == "report"  # which holds more than results
-    capsys.readouterr()
-    assert main(["others.csv" if word == "FILE" else word for word in command]) == 2
-    what = "of the kernel values or distances with the items of the fit, all of which are needed; it has 'other'"
-    assert f"lacks 'item3', {what}" in capsys.readouterr().err
-
-
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
-def test_items_that_were_left_out_are_no_columns(folder: Path) -> None:
-    fit = ["fit", "gram.csv", "--gram", "--estimator", "kernel-pca", "--leave-out", "item3,item9", "-o", "l.rkhs"]
-    assert main(fit) == 0
-    assert main(["transform", "m.rkhs", "bare.csv", "-o", "bare.npy"]) == 0  # without names: by position
-    np.testing.assert_allclose(np.load("bare.npy"), rkhs.load("m.rkhs").transform(kernel(NEW, X)), atol=1e-12)
-    for file in ("same", "moved", "others"):
-        assert main(["transform", "l.rkhs", f"{file}.csv", "-o", f"{file}.npy"]) == 0
-    kept = [i for i in range(20) if i not in (3, 9)]
-    twin = KernelPCA(kernel="precomputed").fit(kernel(X[kept], X[kept]))
-    for file in ("same", "moved", "others"):
-        np.testing.assert_allclose(np.load(f"{file}.npy"), twin.transform(kernel(NEW, X[kept])), atol=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
-def test_names_may_be_numbers_and_may_not_repeat(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    numbers = [str(7 * i % 23) for i in range(20)]
-    pd.DataFrame(kernel(X, X), columns=numbers).to_csv("numbers.csv", index=False)
-    pd.DataFrame(kernel(NEW, X), columns=numbers).iloc[:, ORDER].to_csv("new.csv", index=False)
-    assert main(["fit", "numbers.csv", "--gram", "--header", "yes", "--estimator", "kernel-pca", "-o", "n.rkhs"]) == 0
-    assert main(["transform", "n.rkhs", "new.csv", "-o", "n.npy"]) == 0
-    np.testing.assert_allclose(np.load("n.npy"), rkhs.load("m.rkhs").transform(kernel(NEW, X)), atol=1e-12)
-    twice = ["item0", *NAMES[:-1]]
-    pd.DataFrame(kernel(X, X), twice).to_csv("twice.csv", header=False)
-    reading = ["--gram", "--header", "no", "--index-column", "0"]
-    assert main(["fit", "twice.csv", *reading, "--estimator", "kernel-pca", "-o", "t.rkhs"]) == 0
-    capsys.readouterr()
-    assert main(["transform", "t.rkhs", "same.csv", "-o", "t.npy"]) == 2
-    assert "names of training items repeat" in capsys.readouterr().err
-
-
 def test_models_of_python_know_the_columns_of_their_frame(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gram = pd.DataFrame(kernel(X, X), columns=NAMES)
     rkhs.save(KernelPCA(kernel="precomputed").fit(gram), "python.rkhs")

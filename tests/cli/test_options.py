@@ -7,8 +7,7 @@ import argparse
 import pytest
 
 from rkhs.cli.main import whole_parser
-from rkhs.cli.options import declare, flags_in, last_command, noted
-from rkhs.protocols import Reason
+from rkhs.cli.options import declare, flags_in
 
 TEXT = """
 INPUT  a file
@@ -51,17 +50,3 @@ def test_defaults_that_a_help_promises_are_those_that_hold() -> None:
         for action in parser._actions:
             if "%(default)s" in (action.help or ""):
                 assert action.default is not None, f"rkhs {name} {action.dest}"
-
-
-def test_a_fit_that_ran_out_of_steps_has_the_command_with_more() -> None:
-    """Where nobody asked for a number of them."""
-    words = ["fit", "t.csv", "--set", "reg=0.1", "-o", "m.rkhs"]
-    for given, said in ((["reg=0.1"], True), (["max_iter=3"], False)):
-        args = argparse.Namespace(words=words, advice=[], set=given, columns=None, drop_columns=None, missing=None)
-        assert noted(UserWarning(f"KernelAutoencoder: {Reason.MAX_ITER.value}"), args).endswith(
-            "raise max_iter, or tol"
-        )
-        assert len(args.advice) == said
-        if said:
-            command = "rkhs fit t.csv --set reg=0.1 -o m.rkhs --set max_iter=5000"
-            assert last_command(args).endswith(f"this command takes up to 5000 steps:\n\n  {command}")

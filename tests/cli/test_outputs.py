@@ -17,7 +17,8 @@ import pytest
 import rkhs
 from rkhs.cli.main import main
 from rkhs.cli.outputs import Outputs
-from rkhs.data import read_table, write_codes, writers
+from rkhs.data import write_codes, writers
+from tests.tables import read_table
 
 FIT = ("fit", "in.csv", "--estimator", "kpca", "--quiet")
 X = np.random.default_rng(0).normal(size=(12, 3))
@@ -101,40 +102,6 @@ def test_a_fit_refuses_outputs_before_it_begins(
     assert everything(folder) == before
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("transform", "m.rkhs", "in.csv", "-o", "soft.csv"), "would overwrite INPUT"),
-        (("transform", "m.rkhs", "in.csv", "-o", "z.xls"), "-o must end in"),
-        (("transform", "m.rkhs", "in.csv", "-o", "no/z.npy"), "existing folder"),
-        (("transform", "m.rkhs", "in.csv", "--stream", "-o", "z.csv"), "-o must end in .npy"),
-        (("transform", "m.rkhs", "in.csv", "-o", "in.csv/"), "would overwrite INPUT"),
-        (("transform", "m.rkhs", "in.csv", "-o", "z.csv/z/"), "a folder to write"),
-        (("decode", "m.rkhs", "z.csv", "-o", "z.csv"), "would overwrite CODES"),
-        (("decode", "m.rkhs", "z.csv", "--candidates", "in.csv", "-o", "hard.csv"), "would overwrite --candidates"),
-        (("decode", "m.rkhs", "z.csv", "-o", "made.csv"), "got the folder"),
-        (("compare", "in.csv", "--model", "m.rkhs", "--errors", "hard.csv"), "would overwrite INPUT"),
-        (("compare", "in.csv", "--model", "m.rkhs", "--errors", "e.txt"), "--errors must end in"),
-        (("compare", "in.csv", "--model", "m.rkhs", "--errors", "null.csv"), "--errors: expected the name of a file"),
-        (("export", "m.rkhs", "-o", "other.rkhs"), "-o must end in .onnx"),
-        (("export", "m.rkhs", "-o", "no/m.onnx"), "existing folder"),
-    ],
-)
-def test_other_commands_refuse_outputs_before_they_read(
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...],
-    message: str,
-) -> None:
-    for name in ("load", "read_model"):
-        monkeypatch.setattr(rkhs.persistence, name, lambda *_, **__: pytest.fail("the model was read"))
-    before = everything(folder)
-    assert run(*words) == 2
-    assert message in capsys.readouterr().err
-    assert everything(folder) == before
-
-
 def test_files_of_an_input_folder_are_not_replaced(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("link.parquet").symlink_to("set/g1.edgelist")
     Path("DS_A.txt").write_text("1, 2\n")
@@ -143,22 +110,6 @@ def test_files_of_an_input_folder_are_not_replaced(folder: Path, capsys: pytest.
         with pytest.raises(rkhs._core.errors.InputError, match="would overwrite INPUT or a part of it"):
             Outputs(("INPUT", source)).add("-o", target)
     Outputs(("INPUT", ".")).add("-o", "m.rkhs")  # a model beside what was read may be written again
-
-
-def test_a_missing_extra_is_named_before_the_fit(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import sys
-
-    monkeypatch.setattr(rkhs.KernelPCA, "fit", lambda *_, **__: pytest.fail("the fit began"))
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    assert run(*FIT, "--codes", "z.parquet") == 2
-    assert 'pip install "rkhs[tables]"' in capsys.readouterr().err
-    assert run("transform", "m.rkhs", "in.csv", "-o", "codes/") == 2
-    assert 'pip install "rkhs[tables]"' in capsys.readouterr().err
-    assert run("export", "m.rkhs", "-o", "m.onnx") == 2
-    assert 'pip install "rkhs[onnx]"' in capsys.readouterr().err
 
 
 def test_a_full_disk_is_found_before_the_fit(
@@ -212,3 +163,50 @@ def test_a_file_keeps_its_permissions(folder: Path) -> None:
         Path(name).chmod(0o600)
     assert run(*FIT, "-o", "m.rkhs", "--codes", "z.csv") == 0
     assert {stat.S_IMODE(os.stat(name).st_mode) for name in ("m.rkhs", "z.csv")} == {0o600}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("transform", "m.rkhs", "in.csv", "-o", "soft.csv"), "would overwrite INPUT"),
+        (("transform", "m.rkhs", "in.csv", "-o", "z.xls"), "-o must end in"),
+        (("transform", "m.rkhs", "in.csv", "-o", "no/z.npy"), "existing folder"),
+        (("transform", "m.rkhs", "in.csv", "--stream", "-o", "z.csv"), "-o must end in .npy"),
+        (("decode", "m.rkhs", "z.csv", "-o", "z.csv"), "would overwrite CODES"),
+        (("decode", "m.rkhs", "z.csv", "--candidates", "in.csv", "-o", "hard.csv"), "would overwrite --candidates"),
+        (("decode", "m.rkhs", "z.csv", "-o", "made.csv"), "got the folder"),
+        (("compare", "in.csv", "--model", "m.rkhs", "--errors", "hard.csv"), "would overwrite INPUT"),
+        (("compare", "in.csv", "--model", "m.rkhs", "--errors", "e.txt"), "--errors must end in"),
+        (("compare", "in.csv", "--model", "m.rkhs", "--errors", "null.csv"), "--errors: expected the name of a file"),
+        (("export", "m.rkhs", "-o", "other.rkhs"), "-o must end in .onnx"),
+        (("export", "m.rkhs", "-o", "no/m.onnx"), "existing folder"),
+    ],
+)
+def test_other_commands_refuse_outputs_before_they_read(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    message: str,
+) -> None:
+    for name in ("load", "read_model"):
+        monkeypatch.setattr(rkhs.persistence, name, lambda *_, **__: pytest.fail("the model was read"))
+    before = everything(folder)
+    assert run(*words) == 2
+    assert message in capsys.readouterr().err
+    assert everything(folder) == before
+
+
+def test_a_missing_extra_is_named_before_the_fit(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    monkeypatch.setattr(rkhs.KernelPCA, "fit", lambda *_, **__: pytest.fail("the fit began"))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert run(*FIT, "--codes", "z.parquet") == 2
+    assert 'pip install "rkhs[tables]"' in capsys.readouterr().err
+    assert run("transform", "m.rkhs", "in.csv", "-o", "codes/") == 2
+    assert run("export", "m.rkhs", "-o", "m.onnx") == 2
+    assert 'pip install "rkhs[onnx]"' in capsys.readouterr().err

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import html
 import json
 import re
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +16,7 @@ from sklearn.model_selection import KFold
 import rkhs
 from rkhs.cli.main import main
 from rkhs.cli.wording import in_flags
-from rkhs.data import molecular_fingerprints, read_table, write_codes
+from rkhs.data import molecular_fingerprints, write_codes
 from rkhs.estimators.choice_report import overfit_sentence
 from rkhs.kernels import Tanimoto
 
@@ -55,33 +53,6 @@ def fit(*words: str) -> int:
     return main(["fit", *words, "-o", "m.rkhs", *FEW])
 
 
-def test_columns_of_a_table_are_predicted_as_in_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert fit("all.csv", "--predict", "size,price", "--seed", "3") == 0
-    model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(X, Y[:, ::-1])
-    said = capsys.readouterr().out
-    errors = (model.nested_residuals(X, Y[:, ::-1]) ** 2).mean(1)  # of one column
-    root = errors.mean() ** 0.5
-    spread = np.std(errors, ddof=1) / 30**0.5 / (2.0 * root) * (1 / 25 + 1 / 4) ** 0.5 * 5**0.5  # to first order
-    explained = 1.0 - errors.mean() / Y.var(axis=0).mean()
-    assert f"held-out error: {root:.4g} +- {spread:.2g} (root mean square, each of 30 left out in turn, s" in said
-    assert f", R^2 {explained:.3f}; the mean in place of a model: {Y.var(axis=0).mean() ** 0.5:.4g}\n" in said
-    assert f"reg {model.reg_:.3g}, loss Squared()" in said
-    assert "times the median: r7 (" in said
-    assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
-    columns, rows, values = table("p.csv")
-    beside = ("", "_low", "_high", "_sd")
-    assert columns == [f"{name}{one}" for name in ("size", "price") for one in beside] + ["novelty_p"]
-    assert rows == [f"n{i}" for i in range(5)]
-    np.testing.assert_allclose(values[:, [0, 4]], model.predict(X[:5] + 0.1), rtol=5e-6)
-    sets = model.predict_set(X[:5] + 0.1)
-    np.testing.assert_allclose(values[:, [1, 5]], sets.lower, rtol=5e-6)
-    np.testing.assert_allclose(values[:, [2, 6]], sets.upper, rtol=5e-6)
-    np.testing.assert_allclose(values[:, [3, 7]], model.predict(X[:5] + 0.1, return_std=True)[1], rtol=5e-6)
-    np.testing.assert_allclose(values[:, 8], model.p_values(X[:5] + 0.1), rtol=5e-6)
-    assert main(["info", "m.rkhs"]) == 0
-    assert "predicts        size, price" in capsys.readouterr().out
-
-
 PERSONS = [f"p{i % 7}" for i in range(30)]
 
 
@@ -89,44 +60,6 @@ def grouped(folder: Path) -> None:
     rows = [f"{ROWS[i]},{PERSONS[i]},{','.join(map(repr, [*X[i].tolist(), *Y[i].tolist()]))}" for i in range(30)]
     rows[4] = rows[4].rpartition(",")[0] + ","  # a row without a size
     (folder / "persons.csv").write_text("\n".join(["row,person,a,b,price,size", *rows]) + "\n")
-
-
-def test_groups_are_left_out_together_and_predict_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    grouped(folder)
-    assert fit("persons.csv", "--groups", "person", "--drop-columns", "price", "--predict", "size") == 0
-    known = np.arange(30) != 4
-    search = rkhs.OperatorKernelRegressorCV(regs=REGS)
-    search.fit(X[known], Y[known, 1], groups=np.array(PERSONS)[known])
-    said, model = capsys.readouterr().out, rkhs.load("m.rkhs")
-    np.testing.assert_array_equal(model.predict(pd.DataFrame(X, columns=["a", "b"])), search.predict(X))
-    assert model.feature_names_in_.tolist() == ["a", "b"]
-    errors = search.nested_residuals(X[known], Y[known, 1]) ** 2
-    assert f"held-out error: {errors.mean() ** 0.5:.4g} +- " in said
-    assert ", each of 7 groups of person left out in turn, settings chosen without it)" in said
-    assert "rkhs predict writes are for another person; for rows of the same they are too large\n" in said
-    found = model.model_.calibrated().in_groups(np.arange(30)[known] % 7).residuals
-    far = float(found.abs().max() / found.abs().median())
-    assert f"({far * float(found.abs().median()):.3g}" in said or "none has a held-out residual" in said
-    assert main(["predict", "m.rkhs", "persons.csv", "-o", "p.csv"]) == 0
-
-
-def test_rows_of_equal_items_are_left_out_together(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    again = np.append(np.arange(30), np.arange(12))
-    y = Y[again, 0] + 0.01 * RNG.normal(size=42)
-    pd.DataFrame(np.c_[X[again], y], columns=["a", "b", "price"]).to_csv("twice.csv", index=False)
-    assert fit("twice.csv", "--predict", "price", "--scale-columns", "no") == 0
-    said, model = capsys.readouterr().out, rkhs.load("m.rkhs")
-    search = rkhs.OperatorKernelRegressorCV(regs=REGS, cv="items").fit(X[again], y)
-    error = float((search.nested_residuals(X[again], y) ** 2).mean() ** 0.5)
-    assert f"held-out error: {error:.4g} +- " in said
-    assert "each of 30 items left out in turn" in said
-    what = "equal items: 12 of 42 rows repeat the item of an earlier row, 12 of them with another value; all rows"
-    assert what in said
-    assert "copies" not in said
-    np.testing.assert_array_equal(model.groups_, again)
-    assert main(["report", "twice.csv", "--predict", "price", "-o", "p.html", "--set", "max_iter=2"]) == 0
-    page = Path("p.html").read_text(encoding="utf-8")
-    assert "all rows of one item were left out together: 30 different items, 12 rows repeat one" in page
 
 
 def test_groups_by_position_are_no_input_of_the_model(folder: Path) -> None:
@@ -154,99 +87,9 @@ def test_groups_of_classes_are_in_one_part(folder: Path, capsys: pytest.CaptureF
     assert said[1] < 0.8
 
 
-@pytest.mark.parametrize(
-    ("words", "match"),
-    [
-        (["--groups", "persn"], "--groups .*'persn'.*person"),
-        (["--groups", "price"], "--groups must not be a column of --predict or --columns; got price"),
-        (["--groups", "person", "--columns", "person,a"], "got person; name another"),
-        (["--groups", "one"], "--groups must hold at least 2 groups of rows of positive weight; got 1"),
-        (
-            ["--groups", "person", "--loss", "huber"],
-            "--groups must not be given here: leave-one-group-out needs the squared loss",
-        ),
-        (["--groups", "person", "--robust"], "--groups does not go with --robust"),
-        (["--groups", "person", "--gram"], "--groups names a column of a table.* got a Gram matrix"),
-    ],
-)
-def test_groups_that_cannot_be_left_out_are_refused(
-    folder: Path, words: list[str], match: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pd.DataFrame({"person": PERSONS, "one": 1, "a": X[:, 0], "price": Y[:, 0]}).to_csv("some.csv", index=False)
-    assert fit("some.csv", "--predict", "price", *words) == 2
-    assert re.search(match, capsys.readouterr().err)
-    assert not Path("m.rkhs").exists()
-
-
 def test_groups_go_with_predict_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fit("all.csv", "--groups", "a") == 2
     assert "--groups needs --predict COLUMN" in capsys.readouterr().err
-
-
-def test_many_columns_are_said_in_short(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rng = np.random.default_rng(5)
-    curves = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 16)) + 0.1 * rng.normal(size=(60, 16))
-    np.savetxt("curves.csv", curves, delimiter=",")
-    wanted = ",".join(map(str, range(8, 16)))
-    flags = ["--predict", wanted, "--loss", "huber", "--set", "regs=[1.0]", "-o", "m.rkhs"]
-    assert main(["fit", "curves.csv", *flags]) == 0
-    said = capsys.readouterr().out
-    assert "60 items, predicts column8, column9, ..., column15 (8 columns) (" in said
-    norm = float(said.partition("held-out error: ")[2].split()[0])
-    assert "(mean norm, 5 folds); the mean in place of a model: " in said
-    model, left_out = rkhs.load("m.rkhs"), np.empty((60, 8))
-    for train, test in folds().split(curves):
-        fitted = clone(model).fit(curves[train, :8], curves[train, 8:])
-        left_out[test] = fitted.predict(curves[test, :8])
-    assert norm == pytest.approx(np.linalg.norm(left_out - curves[:, 8:], axis=1).mean(), rel=1e-3)
-    linear = model.saturated_
-    assert len(linear) > 10
-    assert f"{len(linear)} of 60 rows are in the linear part of the loss\n" in said
-    # A file as wide as the training file is read like it: what is predicted is no input.
-    np.savetxt("inputs.csv", curves[:, :8], delimiter=",")
-    outputs = []
-    for name in ("curves.csv", "inputs.csv"):
-        assert main(["predict", "m.rkhs", name, "-o", "p.csv"]) == 0
-        assert capsys.readouterr().out == "60 predictions of column8, column9, ..., column15 (8 columns): p.csv\n"
-        outputs.append(np.loadtxt("p.csv", delimiter=",", skiprows=1))
-    np.testing.assert_array_equal(*outputs)
-    np.savetxt("wide.csv", np.c_[curves, curves[:, :1]], delimiter=",")
-    assert main(["predict", "m.rkhs", "wide.csv"]) == 2
-    assert "the model needs 8 columns; got 17" in capsys.readouterr().err
-
-
-def test_low_ends_below_zero_are_said_of_skewed_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rng = np.random.default_rng(0)
-    x, noise = rng.normal(size=(2, 60))
-    for name, y, said in (("price", np.exp(0.5 * x + 0.4 * noise), True), ("level", 100.0 + x + noise, False)):
-        rows = [f"{a!r},{b!r}" for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-        Path("skewed.csv").write_text("\n".join([f"x,{name}", *rows]) + "\n")
-        assert main(["fit", "skewed.csv", "--predict", name, "-o", "m.rkhs"]) == 0
-        assert (f"{name} is positive and skewed" in capsys.readouterr().out) == said
-        assert main(["predict", "m.rkhs", "skewed.csv", "-o", "p.csv"]) == 0
-        assert (read_table("p.csv", columns=[f"{name}_low"]).X.min() < 0.0) == said
-
-
-def test_rows_without_names_count_from_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    np.savetxt("plain.csv", np.hstack([X, Y]), delimiter=",")
-    assert fit("plain.csv", "--predict", "2,3") == 0
-    said = capsys.readouterr().out
-    assert re.search(r"times the median: row 8 \(.*\(rows count from 1\)\n", said)
-    assert said.partition("\n  rkhs ")[2].splitlines()[0].endswith(" --robust")
-
-
-def test_columns_left_out_by_position_are_left_out_of_new_files_too(folder: Path) -> None:
-    rng = np.random.default_rng(6)
-    numbers = rng.normal(size=(60, 4))
-    lines = [f"r{i}," + ",".join(f"{value:.6f}" for value in row) for i, row in enumerate(numbers)]
-    Path("named.csv").write_text("\n".join(lines))  # names of rows in the first column, none of columns
-    np.savetxt("inputs.csv", numbers[:, [0, 3]].round(6), delimiter=",")
-    assert fit("named.csv", "--predict", "2", "--drop-columns", "3", "--header", "no", "--quiet") == 0
-    values = []
-    for name in ("named.csv", "inputs.csv"):
-        assert main(["predict", "m.rkhs", name, "-o", "p.npy", "--header", "no"]) == 0
-        values.append(np.load("p.npy"))
-    np.testing.assert_array_equal(*values)
 
 
 def test_predictions_are_printed_as_csv_or_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -269,15 +112,6 @@ def test_predictions_are_printed_as_csv_or_json(folder: Path, capsys: pytest.Cap
     assert "--coverage must be > 0 and <= 1; got 2.0" in capsys.readouterr().err
 
 
-def test_a_robust_loss_predicts_without_ends(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert fit("all.csv", "--predict", "size", "--columns", "a,b", "--loss", "huber") == 0
-    assert "rkhs predict writes no low and high ends with this model" in capsys.readouterr().out
-    assert main(["predict", "m.rkhs", "new.csv"]) == 0
-    assert capsys.readouterr().out.startswith(",size\n")
-    assert main(["predict", "m.rkhs", "new.csv", "--coverage", "0.9"]) == 2
-    assert "--coverage needs a model of the squared loss" in capsys.readouterr().err
-
-
 def test_a_robust_loss_and_the_better_of_two(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fit("all.csv", "--predict", "price", "--loss", "huber", "--set", "kappas=[0.2]", "--json") == 0
     found = json.loads(capsys.readouterr().out)
@@ -291,30 +125,6 @@ def test_a_robust_loss_and_the_better_of_two(folder: Path, capsys: pytest.Captur
     said = capsys.readouterr().out
     assert "loss Huber(kappa=" in said
     assert "(mean norm, 5 folds)" in said  # the same for both losses
-
-
-def test_rows_that_the_others_do_not_predict_are_left_out(folder: Path, all_candidates: None, capsys) -> None:
-    assert fit("all.csv", "--predict", "price", "--robust", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [row["row"] for row in found["suspicious rows"]] == ["r7"]
-    assert found["rows left out"] == 1
-    Z = np.hstack([X, Y[:, 1:]])
-    good = np.array([row != "r7" for row in ROWS])
-    model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(Z[good], Y[good, 0])
-    assert found["held-out error"] == pytest.approx((-model.best_score_) ** 0.5)
-    assert main(["predict", "m.rkhs", "all.csv", "-o", "p.npy"]) == 0
-    np.testing.assert_allclose(np.load("p.npy")[:, 0], model.predict(Z), rtol=1e-6)
-    assert fit("all.csv", "--predict", "price", "--robust") == 0
-    printed = capsys.readouterr().out
-    assert "rows look wrong and were left out of the fit: r7" in printed
-    assert fit("all.csv", "--predict", "price", "--robust", "--trim", "1000") == 0
-    printed = capsys.readouterr().out  # one list of rows, and no sentence that none looks wrong
-    assert "robust: no row is wrong enough to be left out (none has a score above 1)\n" in printed
-    assert "suspicious rows, 1, which stay in the fit: look at them, held-out residual above" in printed
-    assert "times the median: r7" in printed
-    assert fit("all.csv", "--predict", "price", "--robust", "--loss", "auto") == 2
-    assert "with --robust name one" in capsys.readouterr().err
-    assert fit("all.csv", "--predict", "price", "--robust", "--leave-out", "apart") == 2
 
 
 def test_gram_matrices_and_rows_without_names(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -332,119 +142,12 @@ def test_gram_matrices_and_rows_without_names(folder: Path, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out)["held-out error"] == pytest.approx((-plain.best_score_) ** 0.5)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [(), ("--kernel", "tanimoto", "--set", "center=True"), ("--fingerprint", "morgan"), ("--robust",)],
-)
-def test_a_column_beside_smiles(folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
-    pytest.importorskip("rdkit", reason="fingerprints need the extra 'chem'")
-    smiles = ["C" * i + end for i in range(1, 8) for end in ("O", "N")]
-    lines = [f"{s},{len(s)}.5,m{i}" for i, s in enumerate(smiles)]
-    Path("mol.csv").write_text("\n".join(["s,size,id", *lines[:5], "C(,3,bad", *lines[5:]]) + "\n")
-    assert (
-        fit("mol.csv", "--smiles", "s", "--index-column", "id", "--predict", "size", "--skip-bad-smiles", *words) == 0
-    )
-    assert main(["predict", "m.rkhs", "mol.csv", "--index-column", "id", "--skip-bad-smiles", "-o", "p.csv"]) == 0
-    bits = bool(words) and words[0] != "--robust"  # else the kernel of molecules, which reads SMILES
-    items = molecular_fingerprints(smiles).bits if bits else smiles
-    kernel = Tanimoto() if bits else "molecules"
-    model = rkhs.OperatorKernelRegressorCV(kernel, regs=REGS).fit(items, [len(s) + 0.5 for s in smiles])
-    _, rows, values = table("p.csv")
-    assert rows == [f"m{i}" for i in range(14)]
-    np.testing.assert_allclose(values[:, 0], model.predict(items), rtol=5e-6)
-    if not bits:
-        assert main(["predict", "m.rkhs", "mol.csv", "--skip-bad-smiles", "--radius", "3"]) == 2
-        assert "--radius is for fingerprints; this model reads SMILES" in capsys.readouterr().err
-
-
-def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:
-    rows = [f"{name},{'xy'[i % 2]},{a},{y}" for i, (name, a, y) in enumerate(zip(ROWS, X[:, 0], Y[:, 1], strict=True))]
-    Path("mixed.csv").write_text("\n".join(["id,kind,a,size", *rows]) + "\n")
-    assert fit("mixed.csv", "--mixed", "--index-column", "id", "--predict", "size", "--quiet") == 0
-    assert main(["predict", "m.rkhs", "mixed.csv", "--index-column", "id", "-o", "p.csv"]) == 0
-    cells = [["xy"[i % 2], float(a)] for i, a in enumerate(X[:, 0])]
-    model = rkhs.OperatorKernelRegressorCV(columns="filled", regs=REGS).fit(cells, Y[:, 1])
-    np.testing.assert_allclose(table("p.csv")[2][:, 0], model.predict(cells), rtol=5e-6)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--predict", "prize"], "--predict must name a column of the file; got 'prize', which is not there; did you"),
-        (["--predict", "price", "--columns", "a,price"], "--columns must not contain the columns of --predict"),
-        (["--predict", "a,b,price,size"], "expected a column besides the row names and those left out"),
-        (["--predict", "price", "--codes", "z.csv"], "--codes does not go with --predict"),
-        (["--predict", "price", "--n-components", "2"], "--n-components does not go with --predict"),
-        (["--predict", "price", "--targets", "new.csv"], "--predict must name a column of the file; got 'price'"),
-        (["--predict", "a", "--targets", "new.csv"], "one row for each row of the input, 30; got 5"),
-        (["--predict", "price", "--targets", "mixed.csv"], "must have the rows of the input in the same order"),
-        (
-            ["--predict", "price", "--kind", "curves"],
-            "the columns of curves are named by their times, which are numbers; got the name 'a'",
-        ),
-        (
-            ["--predict", "price", "--set", "n_components=2"],
-            "OperatorKernelRegressorCV has no parameter 'n_components'",
-        ),
-        (["--loss", "huber"], "--loss needs --predict COLUMN"),
-    ],
-)
-def test_wrong_use_is_one_line(
-    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
-) -> None:
-    write_codes("mixed.csv", Y[::-1], ROWS[::-1], ["price", "size"])
-    assert fit("all.csv", *words) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.replace("\n\n  rkhs", "").count("\n") == 1
-    assert not Path("m.rkhs").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [(["-o", "m.rkhs", "--choose-kernel"], "--choose-kernel does not go with"), ([], "name it with -o MODEL")],
-)
-def test_wrong_flags_are_said_before_a_file_is_read(
-    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
-) -> None:
-    Path("broken.csv").write_text("")
-    assert main(["fit", "broken.csv", "--predict", "price", *words]) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_only_regressors_predict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rkhs.save(rkhs.KernelPCA(1).fit(X), "pca.rkhs")
     assert main(["predict", "pca.rkhs", "new.csv"]) == 2
     assert "a KernelPCA predicts nothing; fit one that does" in capsys.readouterr().err
     assert main(["fit", "all.csv", "--predict", "size"]) == 2
     assert "--predict writes a model; name it with -o MODEL" in capsys.readouterr().err
-
-
-def test_empty_cells_of_what_is_predicted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cells = [list(map(repr, row)) for row in np.hstack([X, Y]).tolist()]
-    for i in (3, 4):
-        cells[i][2] = cells[i][3] = ""
-    cells[10][2] = "NA"
-    Path("gaps.csv").write_text("a,b,price,size\n" + "".join(",".join(row) + "\n" for row in cells))
-    known = np.delete(np.arange(30), [3, 4])
-    assert fit("gaps.csv", "--drop-columns", "price", "--predict", "size") == 0
-    assert "28 items, predicts size" in (said := capsys.readouterr().out)
-    assert "2 rows without a value: left out" in said
-    model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(X[known], Y[known, 1])
-    assert f"held-out error: {(-model.best_score_) ** 0.5:.4g} " in said
-    assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
-    np.testing.assert_allclose(table("p.csv")[2][:, 0], model.predict(X[:5] + 0.1), rtol=5e-6)
-    assert fit("gaps.csv", "--predict", "price,size") == 0
-    said, warned = capsys.readouterr()
-    assert "y has 1 gaps" in warned
-    assert "row 8 (" in said  # the wrong row, by its number in the file
-    with pytest.warns(rkhs.errors.GapWarning):
-        model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(
-            X[known], np.where(known[:, None] == [10, -1], np.nan, Y[known])
-        )
-    assert f"held-out error: {(-model.best_score_ * 28 / 55) ** 0.5:.4g} " in said
-    assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
-    np.testing.assert_allclose(table("p.csv")[2], model.predict(X[:5] + 0.1), rtol=5e-6)
 
 
 @pytest.mark.parametrize("cell", ["inf", "much"])
@@ -465,54 +168,6 @@ def test_ends_that_hold_everything_are_written(tmp_path: Path, extension: str) -
     found = getattr(pd, f"read_{'excel' if extension == 'xlsx' else extension}")(written)
     assert found["y_low"].astype(float).tolist() == 5 * [-np.inf]  # five rows are too few for 0.9
     assert found.reset_index()["row_from_1"].astype(int).tolist() == [1, 2, 3, 4, 5]
-
-
-def test_curves_are_predicted_from_curves_without_naming_columns(
-    all_candidates: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    times = np.linspace(0.0, 1.0, 24)
-    curves = RNG.normal(size=(40, 2)) @ np.stack([np.sin(5 * times), np.cos(5 * times)])
-    names = [f"{time:g}" for time in times]
-    future = curves[:, 12:].copy()
-    future[3, 5] = np.nan
-    for name, part, titles in (("past", curves[:, :12], names[:12]), ("future", future, names[12:])):
-        pd.DataFrame(part[:30], columns=titles).to_csv(f"{name}.csv", index=False)
-    pd.DataFrame(curves[30:, :12], columns=names[:12]).to_csv("new.csv", index=False)
-    words = ["past.csv", "--kind", "curves", "--targets", "future.csv"]
-    assert fit(*words) == 2
-    assert "future.csv: expected a first row that is clearly names or clearly data" in (said := capsys.readouterr().err)
-    assert "pass --header yes if these are column names" in said
-    assert fit(*words, "--header", "yes") == 0
-    assert f"predicts {names[12]}, {names[13]}, ..., 1 (12 columns)" in capsys.readouterr().out
-    for output in ("p.csv", "p.npy"):
-        assert main(["predict", "m.rkhs", "new.csv", "-o", output]) == 0
-    found = pd.read_csv("p.csv", index_col=0)[names[12:]].to_numpy()
-    np.testing.assert_allclose(found, np.load("p.npy"), rtol=5e-6)
-    assert ((found - curves[30:, 12:]) ** 2).mean() < 0.1 * curves[30:, 12:].var()
-
-
-def test_all_columns_of_a_table_beside_the_items_are_predicted(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert fit("all.csv", "--columns", "a,b", "--targets", "y.csv") == 0
-    assert "predicts price, size" in capsys.readouterr().out
-    beside = rkhs.load("m.rkhs")
-    assert fit("all.csv", "--predict", "price,size") == 0
-    frame = pd.DataFrame(X, columns=["a", "b"])
-    np.testing.assert_array_equal(beside.predict(frame), rkhs.load("m.rkhs").predict(frame))
-    np.save("y.npy", Y)
-    assert fit("all.csv", "--columns", "a,b", "--targets", "y.npy") == 0
-    assert "predicts column0, column1" in capsys.readouterr().out
-    assert fit("all.csv", "--targets", "new.csv") == 2
-    assert "--targets must have one row for each row of the input, 30; got 5" in capsys.readouterr().err
-    write_codes("mixed.csv", Y[::-1], ROWS[::-1], ["price", "size"])
-    assert fit("all.csv", "--targets", "mixed.csv") == 2
-    assert "must have the rows of the input in the same order" in capsys.readouterr().err
-    assert fit("all.csv", "--targets", "y.csv", "--codes", "z.csv") == 2
-    assert "--codes does not go with --targets" in capsys.readouterr().err
-    assert main(["fit", "all.csv", "--targets", "y.csv"]) == 2
-    assert "--targets writes a model; name it with -o MODEL" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -540,61 +195,329 @@ def test_how_far_the_objective_is_from_its_minimum_is_said(folder: Path, capsys:
     assert json.loads(capsys.readouterr().out)["duality gap"] == model.gap_
 
 
-def test_the_logarithm_of_a_target_over_decades_is_fitted_as_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In a file that needs options of reading; the page repeats the advice, and that on spellings."""
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(3)
-    size = rng.normal(size=90)
-    dose = 10.0 ** (1.2 * size + 0.2 * rng.normal(size=90))
-    fuels = ("Diesel", "DIESEL", "Petrol")
-    lines = [
-        f"M{i};{a:.3f};{fuels[i % 3]};{y:.4g}".replace(".", ",")
-        for i, (a, y) in enumerate(zip(size, dose, strict=True))
-    ]
-    text = "\n".join(["written today", "Id;Größe;Fuel;IC50 [µM]", *lines, "M90;1,0;Petrol;"]) + "\n"
-    Path("dose.csv").write_bytes(text.encode("cp1252"))
-    reading = ["--encoding", "cp1252", "--skip-rows", "1", "--decimal", ",", "--index-column", "Id"]
-    assert main(["fit", "dose.csv", "--predict", "IC50 [µM]", *reading, *FEW, "-o", "m.rkhs"]) == 0
-    said = capsys.readouterr().out
-    assert re.search(r"\nIC50 \[µM\] is positive and nine tenths of its values span [45]\.\d decades, so that", said)
-    assert "--leave-out" not in said
-    (fit,) = (line for line in said.splitlines() if line.startswith("  rkhs"))
-    assert main(shlex.split(fit)[1:]) == 0
-    said = capsys.readouterr().out
-    assert "predicts log10(IC50 [µM])" in said
-    model = rkhs.load("m.rkhs")
-    found = model.predict([[1.0, "Petrol"], [-1.0, "Diesel"]])
-    assert np.allclose(found.ravel(), [1.2, -1.2], atol=0.5)
-    assert "1 row without a value: left out" in said
-    assert "decades" not in said
-    assert main(["report", "dose.csv", "--predict", "IC50 [µM]", *reading, "-o", "m.html"]) == 0
-    page = html.unescape(Path("m.html").read_text())
-    assert "decades, so that its largest values decide the fit: predict its logarithm (--log10)." in page
-    words = ["report", "dose.csv", "--predict", "IC50 [µM]", *reading, "--log10", "-o", "m.html"]
-    assert main(words) == 0
-    page = html.unescape(Path("m.html").read_text())
-    assert "log10(IC50 [µM]) can be predicted" in page
-    assert "--log10 -o model.rkhs" in page
-    assert main(["fit", "dose.csv", "--predict", "Größe", "--log10", *reading, "-o", "m.rkhs"]) == 2
-    assert "--log10 takes columns of positive numbers; got -" in capsys.readouterr().err
-    assert "Fuel: 'Diesel' and 'DIESEL' differ in case or spaces alone, and are different categories" in page
-
-
-def test_the_page_names_a_value_of_the_target_far_from_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    lines = [f"{x:.3f},{x + 10.0:.3f}" for x in rng.normal(size=60)]
-    Path("t.csv").write_text("\n".join(["x,y", *lines, "0.1,5000"]) + "\n")
-    assert main(["report", "t.csv", "--predict", "y", "-o", "t.html"]) == 0
-    assert "y holds one value far from all others, 5,000: is it a mistake of typing?" in capsys.readouterr().out
-
-
 def test_the_advice_on_an_overfit_model_goes_with_a_class() -> None:
     """--robust is refused where a class is predicted."""
     said = in_flags(overfit_sentence(1.0, 0.01, vectors=True) or "")
     assert "look for wrong rows (rkhs fit --robust, without --predict of a class), fit more items" in said
     assert "lower --n-components" in said
+
+
+def test_columns_of_a_table_are_predicted_as_in_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fit("all.csv", "--predict", "size,price", "--seed", "3") == 0
+    model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(X, Y[:, ::-1])
+    said = capsys.readouterr().out
+    errors = (model.nested_residuals(X, Y[:, ::-1]) ** 2).mean(1)  # of one column
+    root = errors.mean() ** 0.5
+    spread = np.std(errors, ddof=1) / 30**0.5 / (2.0 * root) * (1 / 25 + 1 / 4) ** 0.5 * 5**0.5  # to first order
+    explained = 1.0 - errors.mean() / Y.var(axis=0).mean()
+    assert f"held-out error: {root:.4g} +- {spread:.2g} (root mean square, each of 30 left out in turn, s" in said
+    assert f", R^2 {explained:.3f}; the mean in place of a model: {Y.var(axis=0).mean() ** 0.5:.4g}\n" in said
+    assert f"reg {model.reg_:.3g}, loss Squared()" in said
+    assert "times the median: r7 (" in said
+    assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
+    columns, rows, values = table("p.csv")
+    beside = ("", "_low", "_high", "_sd")
+    assert columns == [f"{name}{one}" for name in ("size", "price") for one in beside] + ["novelty_p"]
+    assert rows == [f"n{i}" for i in range(5)]
+    np.testing.assert_allclose(values[:, [0, 4]], model.predict(X[:5] + 0.1), rtol=5e-6)
+    sets = model.predict_set(X[:5] + 0.1)
+    np.testing.assert_allclose(values[:, [1, 5]], sets.lower, rtol=5e-6)
+    np.testing.assert_allclose(values[:, [2, 6]], sets.upper, rtol=5e-6)
+    np.testing.assert_allclose(values[:, [3, 7]], model.predict(X[:5] + 0.1, return_std=True)[1], rtol=5e-6)
+    np.testing.assert_allclose(values[:, 8], model.p_values(X[:5] + 0.1), rtol=5e-6)
+    assert main(["info", "m.rkhs"]) == 0
+
+
+def test_groups_are_left_out_together_and_predict_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grouped(folder)
+    assert fit("persons.csv", "--groups", "person", "--drop-columns", "price", "--predict", "size") == 0
+    known = np.arange(30) != 4
+    search = rkhs.OperatorKernelRegressorCV(regs=REGS)
+    search.fit(X[known], Y[known, 1], groups=np.array(PERSONS)[known])
+    said, model = capsys.readouterr().out, rkhs.load("m.rkhs")
+    np.testing.assert_array_equal(model.predict(pd.DataFrame(X, columns=["a", "b"])), search.predict(X))
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    errors = search.nested_residuals(X[known], Y[known, 1]) ** 2
+    assert f"held-out error: {errors.mean() ** 0.5:.4g} +- " in said
+    assert ", each of 7 groups of person left out in turn, settings chosen without it)" in said
+    found = model.model_.calibrated().in_groups(np.arange(30)[known] % 7).residuals
+    far = float(found.abs().max() / found.abs().median())
+    assert f"({far * float(found.abs().median()):.3g}" in said or "none has a held-out residual" in said
+    assert main(["predict", "m.rkhs", "persons.csv", "-o", "p.csv"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        (["--groups", "one"], "--groups must hold at least 2 groups of rows of positive weight; got 1"),
+        (
+            ["--groups", "person", "--loss", "huber"],
+            "--groups must not be given here: leave-one-group-out needs the squared loss",
+        ),
+        (["--groups", "person", "--robust"], "--groups does not go with --robust"),
+    ],
+)
+def test_groups_that_cannot_be_left_out_are_refused(
+    folder: Path, words: list[str], match: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pd.DataFrame({"person": PERSONS, "one": 1, "a": X[:, 0], "price": Y[:, 0]}).to_csv("some.csv", index=False)
+    assert fit("some.csv", "--predict", "price", *words) == 2
+    assert re.search(match, capsys.readouterr().err)
+    assert not Path("m.rkhs").exists()
+
+
+def test_a_robust_loss_predicts_without_ends(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fit("all.csv", "--predict", "size", "--columns", "a,b", "--loss", "huber") == 0
+    assert main(["predict", "m.rkhs", "new.csv"]) == 0
+    assert main(["predict", "m.rkhs", "new.csv", "--coverage", "0.9"]) == 2
+    assert "--coverage needs a model of the squared loss" in capsys.readouterr().err
+
+
+def test_a_column_beside_smiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--kernel", "tanimoto", "--set", "center=True")
+    pytest.importorskip("rdkit", reason="fingerprints need the extra 'chem'")
+    smiles = ["C" * i + end for i in range(1, 8) for end in ("O", "N")]
+    lines = [f"{s},{len(s)}.5,m{i}" for i, s in enumerate(smiles)]
+    Path("mol.csv").write_text("\n".join(["s,size,id", *lines[:5], "C(,3,bad", *lines[5:]]) + "\n")
+    assert (
+        fit(
+            "mol.csv",
+            "--smiles",
+            "s",
+            "--index-column",
+            "id",
+            "--predict",
+            "size",
+            "--fingerprint",
+            "morgan(on_error=skip)",
+            *words,
+        )
+        == 0
+    )
+    assert (
+        main(
+            [
+                "predict",
+                "m.rkhs",
+                "mol.csv",
+                "--index-column",
+                "id",
+                "--fingerprint",
+                "morgan(on_error=skip)",
+                "-o",
+                "p.csv",
+            ]
+        )
+        == 0
+    )
+    bits = bool(words) and words[0] != "--robust"  # else the kernel of molecules, which reads SMILES
+    items = molecular_fingerprints(smiles).bits if bits else smiles
+    kernel = Tanimoto() if bits else "molecules"
+    model = rkhs.OperatorKernelRegressorCV(kernel, regs=REGS).fit(items, [len(s) + 0.5 for s in smiles])
+    _, rows, values = table("p.csv")
+    assert rows == [f"m{i}" for i in range(14)]
+    np.testing.assert_allclose(values[:, 0], model.predict(items), rtol=5e-6)
+    if not bits:
+        assert (
+            main(
+                [
+                    "predict",
+                    "m.rkhs",
+                    "mol.csv",
+                    "--fingerprint",
+                    "morgan(on_error=skip)",
+                    "--fingerprint",
+                    "morgan(radius=3)",
+                ]
+            )
+            == 2
+        )
+        assert "--fingerprint is for fingerprints; this model reads SMILES" in capsys.readouterr().err
+
+
+def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:
+    rows = [f"{name},{'xy'[i % 2]},{a},{y}" for i, (name, a, y) in enumerate(zip(ROWS, X[:, 0], Y[:, 1], strict=True))]
+    Path("mixed.csv").write_text("\n".join(["id,kind,a,size", *rows]) + "\n")
+    assert fit("mixed.csv", "--index-column", "id", "--predict", "size", "--quiet") == 0
+    assert main(["predict", "m.rkhs", "mixed.csv", "--index-column", "id", "-o", "p.csv"]) == 0
+    cells = [["xy"[i % 2], float(a)] for i, a in enumerate(X[:, 0])]
+    model = rkhs.OperatorKernelRegressorCV(columns="filled", regs=REGS).fit(cells, Y[:, 1])
+    np.testing.assert_allclose(table("p.csv")[2][:, 0], model.predict(cells), rtol=5e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--predict", "price", "--codes", "z.csv"], "--codes does not go with --predict"),
+        (["--predict", "price", "--n-components", "2"], "--n-components does not go with --predict"),
+        (["--predict", "price", "--targets", "mixed.csv"], "must have the rows of the input in the same order"),
+        (
+            ["--predict", "price", "--set", "n_components=2"],
+            "OperatorKernelRegressorCV has no parameter 'n_components'",
+        ),
+        (["--loss", "huber"], "--loss needs --predict COLUMN"),
+    ],
+)
+def test_wrong_use_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    write_codes("mixed.csv", Y[::-1], ROWS[::-1], ["price", "size"])
+    assert fit("all.csv", *words) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.replace("\n\n  rkhs", "").count("\n") == 1
+    assert not Path("m.rkhs").exists()
+
+
+def test_empty_cells_of_what_is_predicted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = [list(map(repr, row)) for row in np.hstack([X, Y]).tolist()]
+    for i in (3, 4):
+        cells[i][2] = cells[i][3] = ""
+    cells[10][2] = "NA"
+    Path("gaps.csv").write_text("a,b,price,size\n" + "".join(",".join(row) + "\n" for row in cells))
+    known = np.delete(np.arange(30), [3, 4])
+    assert fit("gaps.csv", "--drop-columns", "price", "--predict", "size") == 0
+    assert "28 items, predicts size" in (said := capsys.readouterr().out)
+    model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(X[known], Y[known, 1])
+    assert f"held-out error: {(-model.best_score_) ** 0.5:.4g} " in said
+    assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
+    np.testing.assert_allclose(table("p.csv")[2][:, 0], model.predict(X[:5] + 0.1), rtol=5e-6)
+    assert fit("gaps.csv", "--predict", "price,size") == 0
+    said, warned = capsys.readouterr()
+    assert "y has 1 gaps" in warned
+    assert "row 8 (" in said  # the wrong row, by its number in the file
+    with pytest.warns(rkhs.errors.GapWarning):
+        model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(
+            X[known], np.where(known[:, None] == [10, -1], np.nan, Y[known])
+        )
+    assert f"held-out error: {(-model.best_score_ * 28 / 55) ** 0.5:.4g} " in said
+    assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
+    np.testing.assert_allclose(table("p.csv")[2], model.predict(X[:5] + 0.1), rtol=5e-6)
+
+
+def test_all_columns_of_a_table_beside_the_items_are_predicted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fit("all.csv", "--columns", "a,b", "--targets", "y.csv") == 0
+    assert "predicts price, size" in capsys.readouterr().out
+    beside = rkhs.load("m.rkhs")
+    assert fit("all.csv", "--predict", "price,size") == 0
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    np.testing.assert_array_equal(beside.predict(frame), rkhs.load("m.rkhs").predict(frame))
+    np.save("y.npy", Y)
+    assert fit("all.csv", "--columns", "a,b", "--targets", "y.npy") == 0
+    assert fit("all.csv", "--targets", "new.csv") == 2
+    write_codes("mixed.csv", Y[::-1], ROWS[::-1], ["price", "size"])
+    assert fit("all.csv", "--targets", "mixed.csv") == 2
+    assert "must have the rows of the input in the same order" in capsys.readouterr().err
+    assert fit("all.csv", "--targets", "y.csv", "--codes", "z.csv") == 2
+    assert "--codes does not go with --targets" in capsys.readouterr().err
+    assert main(["fit", "all.csv", "--targets", "y.csv"]) == 2
+    assert "--targets writes a model; name it with -o MODEL" in capsys.readouterr().err
+
+
+def test_rows_of_equal_items_are_left_out_together(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    again = np.append(np.arange(30), np.arange(12))
+    y = Y[again, 0] + 0.01 * RNG.normal(size=42)
+    pd.DataFrame(np.c_[X[again], y], columns=["a", "b", "price"]).to_csv("twice.csv", index=False)
+    assert fit("twice.csv", "--predict", "price", "--scale-columns", "no") == 0
+    said, model = capsys.readouterr().out, rkhs.load("m.rkhs")
+    search = rkhs.OperatorKernelRegressorCV(regs=REGS, cv="items").fit(X[again], y)
+    error = float((search.nested_residuals(X[again], y) ** 2).mean() ** 0.5)
+    assert f"held-out error: {error:.4g} +- " in said
+    assert "each of 30 items left out in turn" in said
+    np.testing.assert_array_equal(model.groups_, again)
+    assert main(["report", "twice.csv", "--predict", "price", "-o", "p.html", "--set", "max_iter=2"]) == 0
+    page = Path("p.html").read_text(encoding="utf-8")
+    assert "30 different items, 12 rows repeat one" in page
+
+
+def test_many_columns_are_said_in_short(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(5)
+    curves = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 16)) + 0.1 * rng.normal(size=(60, 16))
+    np.savetxt("curves.csv", curves, delimiter=",")
+    wanted = ",".join(map(str, range(8, 16)))
+    flags = ["--predict", wanted, "--loss", "huber", "--set", "regs=[1.0]", "-o", "m.rkhs"]
+    assert main(["fit", "curves.csv", *flags]) == 0
+    said = capsys.readouterr().out
+    assert "60 items, predicts 8, 9, ..., 15 (8 columns) (" in said
+    norm = float(said.partition("held-out error: ")[2].split()[0])
+    assert "(mean norm, 5 folds); the mean in place of a model: " in said
+    model, left_out = rkhs.load("m.rkhs"), np.empty((60, 8))
+    for train, test in folds().split(curves):
+        fitted = clone(model).fit(curves[train, :8], curves[train, 8:])
+        left_out[test] = fitted.predict(curves[test, :8])
+    assert norm == pytest.approx(np.linalg.norm(left_out - curves[:, 8:], axis=1).mean(), rel=1e-3)
+    linear = model.saturated_
+    assert len(linear) > 10
+    assert f"{len(linear)} of 60 rows are in the linear part of the loss\n" in said
+    # A file as wide as the training file is read like it: what is predicted is no input.
+    np.savetxt("inputs.csv", curves[:, :8], delimiter=",")
+    outputs = []
+    for name in ("curves.csv", "inputs.csv"):
+        assert main(["predict", "m.rkhs", name, "-o", "p.csv"]) == 0
+        assert capsys.readouterr().out == "60 predictions of 8, 9, ..., 15 (8 columns): p.csv\n"
+        outputs.append(np.loadtxt("p.csv", delimiter=",", skiprows=1))
+    np.testing.assert_array_equal(*outputs)
+    np.savetxt("wide.csv", np.c_[curves, curves[:, :1]], delimiter=",")
+    assert main(["predict", "m.rkhs", "wide.csv"]) == 2
+    assert "the model needs 8 columns; got 17" in capsys.readouterr().err
+
+
+def test_rows_without_names_count_from_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savetxt("plain.csv", np.hstack([X, Y]), delimiter=",")
+    assert fit("plain.csv", "--predict", "2,3") == 0
+    said = capsys.readouterr().out
+    assert re.search(r"times the median: row 8 \(.*\(rows count from 1\); --robust", said)
+
+
+def test_rows_that_the_others_do_not_predict_are_left_out(folder: Path, all_candidates: None, capsys) -> None:
+    assert fit("all.csv", "--predict", "price", "--robust", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["row"] for row in found["suspicious rows"]] == ["r7"]
+    assert found["rows left out"] == 1
+    Z = np.hstack([X, Y[:, 1:]])
+    good = np.array([row != "r7" for row in ROWS])
+    model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(Z[good], Y[good, 0])
+    assert found["held-out error"] == pytest.approx((-model.best_score_) ** 0.5)
+    assert main(["predict", "m.rkhs", "all.csv", "-o", "p.npy"]) == 0
+    np.testing.assert_allclose(np.load("p.npy")[:, 0], model.predict(Z), rtol=1e-6)
+    assert fit("all.csv", "--predict", "price", "--robust") == 0
+    printed = capsys.readouterr().out
+    assert "rows look wrong and were left out of the fit: r7" in printed
+    assert fit("all.csv", "--predict", "price", "--robust", "--loss", "auto") == 2
+    assert "with --robust name one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [([], "name it with -o MODEL")],
+)
+def test_wrong_flags_are_said_before_a_file_is_read(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    Path("broken.csv").write_text("")
+    assert main(["fit", "broken.csv", "--predict", "price", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_curves_are_predicted_from_curves_without_naming_columns(
+    all_candidates: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    times = np.linspace(0.0, 1.0, 24)
+    curves = RNG.normal(size=(40, 2)) @ np.stack([np.sin(5 * times), np.cos(5 * times)])
+    names = [f"{time:g}" for time in times]
+    future = curves[:, 12:].copy()
+    future[3, 5] = np.nan
+    for name, part, titles in (("past", curves[:, :12], names[:12]), ("future", future, names[12:])):
+        pd.DataFrame(part[:30], columns=titles).to_csv(f"{name}.csv", index=False)
+    pd.DataFrame(curves[30:, :12], columns=names[:12]).to_csv("new.csv", index=False)
+    words = ["past.csv", "--kind", "curves", "--targets", "future.csv"]
+    assert fit(*words, "--read", "header=0") == 0
+    assert f"predicts {names[12]}, {names[13]}, ..., 1 (12 columns)" in capsys.readouterr().out
+    for output in ("p.csv", "p.npy"):
+        assert main(["predict", "m.rkhs", "new.csv", "-o", output]) == 0
+    found = pd.read_csv("p.csv", index_col=0)[names[12:]].to_numpy()
+    np.testing.assert_allclose(found, np.load("p.npy"), rtol=5e-6)
+    assert ((found - curves[30:, 12:]) ** 2).mean() < 0.1 * curves[30:, 12:].var()

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 import rkhs
 from rkhs import KernelAutoencoder, fit_robust
 from rkhs.cli.main import main
-from rkhs.data import read_table
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2)) @ RNG.normal(size=(2, 4)) + 0.05 * RNG.normal(size=(60, 4))
@@ -24,23 +22,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     np.save("rows.npy", X)
     return tmp_path
-
-
-def test_wrong_rows_are_named_and_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fit", "rows.npy", "--n-components", "2", "--robust", "--scores", "s.csv", "--codes", "z.npy"]) == 0
-    said = capsys.readouterr().out
-    found = fit_robust(KernelAutoencoder(2), X)
-    worst = np.argsort(-found.outlier_score)[: (found.outlier_score > 1.0).sum()]
-    assert {3, 10, 41, 50} <= set(worst.tolist())
-    names = ", ".join(f"row {i + 1}" for i in worst)
-    assert (
-        f"robust: {len(worst)} of 60 rows look wrong and were left out of the fit: {names} (rows count from 1)" in said
-    )
-    assert Path("s.csv").read_text().startswith("row_from_1,outlier_score\n1,")
-    scores = read_table("s.csv", index_column="row_from_1")
-    assert scores.row_names == tuple(str(i) for i in range(1, 61))
-    np.testing.assert_allclose(scores.X[:, 0], found.outlier_score, rtol=1e-12)
-    np.testing.assert_allclose(np.load("z.npy"), found.model.transform(X), rtol=1e-12)
 
 
 @pytest.mark.sample(1)
@@ -99,145 +80,6 @@ def test_good_rows_all_stay(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     np.testing.assert_allclose(rkhs.load("m.rkhs").codes_, good.codes_, rtol=1e-12)
 
 
-def test_rows_that_stand_apart_are_all_named_on_both_sides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rng = np.random.default_rng(1)
-    rows = rng.normal(size=(100, 2)) @ rng.normal(size=(2, 12)) + 0.2 * rng.normal(size=(100, 12))
-    rows[[20, 70], 3] += 2.5
-    rows[[5, 90]] = 1e-3 * rows[[5, 90]] + rows.mean(0)
-    np.save("rows.npy", rows)
-    flags = ["--n-components", "2", "--set", "reg=0.001", "--robust"]
-    assert main(["fit", "rows.npy", *flags, "-o", "m.rkhs", "--codes", "z.npy"]) == 0
-    said = capsys.readouterr().out
-    found = fit_robust(KernelAutoencoder(2, reg=1e-3), rows)
-    assert found.inliers.all()
-    assert (found.outlier_sign[[20, 70]] == 1).all()
-    assert (found.outlier_sign[[5, 90]] == -1).all()
-    score = found.outlier_score
-    above = [i for i in np.argsort(-score) if found.outlier_sign[i] == 1]
-    below = [i for i in np.argsort(score) if found.outlier_sign[i] == -1]
-    line = next(line for line in said.splitlines() if "stand apart and are in the fit" in line)
-    assert line.startswith(f"robust: {len(above) + len(below)} rows stand apart and are in the fit; look at them: ")
-    assert f"{len(above)} above the others (score above {found.limits[1]:.2g}): " in line
-    assert ", ".join(f"row {i + 1}" for i in above) in line
-    assert ", ".join(f"row {i + 1}" for i in below) + " (rows count from 1); the loss above counts them" in line
-
-
-def test_rows_that_stand_apart_are_left_out_on_demand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rng = np.random.default_rng(1)
-    rows = rng.normal(size=(100, 2)) @ rng.normal(size=(2, 12)) + 0.2 * rng.normal(size=(100, 12))
-    rows[[20, 70], 3] += 2.5
-    np.save("rows.npy", rows)
-    model = KernelAutoencoder(2, reg=1e-3)
-    plain = fit_robust(model, rows)
-    assert plain.inliers.all()
-    flags = [
-        "--n-components",
-        "2",
-        "--set",
-        "reg=0.001",
-        "--robust",
-        "--leave-out",
-        "apart",
-        "--codes",
-        "z.npy",
-        "-o",
-        "m.rkhs",
-    ]
-    assert main(["fit", "rows.npy", *flags]) == 0
-    said = capsys.readouterr().out
-    found = fit_robust(model, rows, leave_out="apart")
-    np.testing.assert_array_equal(found.inliers, plain.outlier_sign == 0)
-    assert not found.inliers[[20, 70]].any()
-    out = np.flatnonzero(~found.inliers)
-    rest = [i for i in out[np.argsort(-found.outlier_score[out])] if found.outlier_score[i] <= 1.0]
-    wrong = [i for i in np.argsort(-found.outlier_score) if found.outlier_score[i] > 1.0]
-    assert {20, 70} <= {*rest, *wrong}
-    if rest and not wrong:
-        assert f"robust: {len(rest)} rows stood apart" in said
-    for rows_named, words in ((rest, "stood apart and were left out: "), (wrong, "were left out of the fit: ")):
-        if rows_named:
-            assert words + ", ".join(f"row {i + 1}" for i in rows_named) + " (rows count from 1)" in said
-    twin = clone(model).fit(rows[found.inliers])
-    np.testing.assert_allclose(np.load("z.npy"), twin.transform(rows), atol=1e-6)  # codes of all rows
-
-
-def test_rows_are_left_out_by_number_and_keep_the_numbers_of_the_file(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = [3, 10, 41, 50]
-    few = ["--n-components", "2", "--set", "reg=0.001", "-o", "m.rkhs"]
-    flags = [*few, "--leave-out", "4, 11,42,51", "--codes", "z.csv", "--quiet"]
-    assert main(["fit", "rows.npy", *flags]) == 0
-    twin = KernelAutoencoder(2, reg=1e-3).fit(np.delete(X, out, axis=0))
-    codes = read_table("z.csv", index_column="row_from_1")
-    np.testing.assert_allclose(codes.X, twin.codes_, rtol=1e-9)
-    assert codes.row_names == tuple(str(i + 1) for i in range(60) if i not in out)
-    # A robust fit of the rest names rows by their numbers in the whole file.
-    worse = X.copy()
-    worse[20] += np.array([8.0, -9.0, 10.0, -11.0])
-    np.save("rows.npy", worse)
-    assert main(["fit", "rows.npy", *few, "--robust", "--leave-out", "4,11,42,51"]) == 0
-    assert "look wrong and were left out of the fit: row 21" in capsys.readouterr().out
-
-
-def test_rows_of_matrices_and_molecules_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    K, kept = X @ X.T, np.delete(np.arange(60), [1, 59])
-    np.save("gram.npy", K)
-    few = ["--set", "reg=0.001", "-o", "m.rkhs"]
-    assert main(["fit", "gram.npy", "--gram", "--leave-out", "2,60", *few, "--codes", "z.npy"]) == 0
-    twin = KernelAutoencoder(2, kernel="precomputed", reg=1e-3).fit(K[np.ix_(kept, kept)])
-    np.testing.assert_allclose(np.load("z.npy"), twin.codes_, rtol=1e-9)
-    pytest.importorskip("rdkit", reason="molecules need RDKit (extra `chem`)")
-    Path("m.smi").write_text("".join(f"{'C' * i}O\n" for i in range(1, 13)) + "CC.O\n")
-    assert main(["fit", "m.smi", "--leave-out", "13", *few]) == 0
-    said = capsys.readouterr()
-    assert "12 molecules" in said.out
-    assert "could not be read" not in said.out + said.err
-    assert "more than one part" not in said.out
-
-
-def test_rows_are_left_out_of_a_prediction_and_by_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [f"R{i:02d}," + ",".join(f"{value:.6f}" for value in row) for i, row in enumerate(X)]
-    Path("named.csv").write_text("\n".join(["recording,a,b,c,d", *lines]))
-    fewer = [line for i, line in enumerate(lines) if i not in (3, 50)]
-    Path("fewer.csv").write_text("\n".join(["recording,a,b,c,d", *fewer]))
-    errors = []
-    for flags in (["named.csv", "--leave-out", "R03,R50"], ["fewer.csv"]):
-        assert main(["fit", *flags, "--predict", "d", "-o", "m.rkhs", "--json"]) == 0
-        errors.append(json.loads(capsys.readouterr().out)["held-out error"])
-    assert errors[0] == errors[1]
-    assert main(["fit", "named.csv", "--leave-out", "R99", "-o", "m.rkhs"]) == 2
-    assert "--leave-out must be names of rows, separated by commas; got 'R99'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (["--trim", "2"], "--trim needs --robust; add --robust"),
-        (["--robust", "--trim", "0.5"], "--trim must be"),
-        (["--set", "trim=2"], "it belongs to the robust fit: rkhs fit --robust --trim T"),
-        (["--leave-out", "apart"], "--leave-out apart needs --robust"),
-        (
-            ["--leave-out", "61"],
-            "--leave-out must be row numbers from 1 to 60, separated by commas; got '61'",
-        ),
-        (["--leave-out", "0,3"], "from 1 to 60"),
-        (["--leave-out", ",".join(map(str, range(1, 60)))], "must leave two rows at least; got 59 of 60"),
-        (["--leave-out", "3", "--stream"], "--stream does not go with --leave-out"),
-        (["--scores", "s.csv"], "--scores needs --robust; add --robust"),
-        (["--robust", "--estimator", "kernel-pca"], "--robust fits a KernelAutoencoder; got KernelPCA"),
-        (["--robust", "--scores", "s.txt"], "--scores"),
-        (["--robust", "--scores", "s.csv", "--predict", "2"], "--scores does not go with --predict"),
-    ],
-)
-def test_what_does_not_go_together(
-    folder: Path, capsys: pytest.CaptureFixture[str], flags: list[str], message: str
-) -> None:
-    assert main(["fit", "rows.npy", "-o", "m.rkhs", *flags]) == 2
-    assert message in capsys.readouterr().err
-    assert not (folder / "m.rkhs").exists()
-
-
 def test_rows_without_names_come_back_under_positions(folder: Path) -> None:
     assert main(["fit", "rows.npy", "--n-components", "2", "-o", "m.rkhs", "--codes", "z.csv", "--quiet"]) == 0
     assert main(["decode", "m.rkhs", "z.csv", "-o", "back.csv"]) == 0
@@ -280,3 +122,54 @@ def test_rows_that_are_copies_are_named_with_each_other(tmp_path: Path, monkeypa
     assert "row 11 (copy of row 61)" in said
     assert "row 61 (copy of row 11)" in said
     assert said.count("copy of") == 2
+
+
+def test_wrong_rows_are_named_and_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "rows.npy", "--n-components", "2", "--robust", "--codes", "z.npy"]) == 0
+    said = capsys.readouterr().out
+    found = fit_robust(KernelAutoencoder(2), X)
+    worst = np.argsort(-found.outlier_score)[: (found.outlier_score > 1.0).sum()]
+    assert {3, 10, 41, 50} <= set(worst.tolist())
+    names = ", ".join(f"row {i + 1}" for i in worst)
+    assert (
+        f"robust: {len(worst)} of 60 rows look wrong and were left out of the fit: {names} (rows count from 1)" in said
+    )
+    np.testing.assert_allclose(np.load("z.npy"), found.model.transform(X), rtol=1e-12)
+
+
+def test_rows_that_stand_apart_are_all_named_on_both_sides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(100, 2)) @ rng.normal(size=(2, 12)) + 0.2 * rng.normal(size=(100, 12))
+    rows[[20, 70], 3] += 2.5
+    rows[[5, 90]] = 1e-3 * rows[[5, 90]] + rows.mean(0)
+    np.save("rows.npy", rows)
+    flags = ["--n-components", "2", "--set", "reg=0.001", "--robust"]
+    assert main(["fit", "rows.npy", *flags, "-o", "m.rkhs", "--codes", "z.npy"]) == 0
+    said = capsys.readouterr().out
+    found = fit_robust(KernelAutoencoder(2, reg=1e-3), rows)
+    assert found.inliers.all()
+    assert (found.outlier_sign[[20, 70]] == 1).all()
+    assert (found.outlier_sign[[5, 90]] == -1).all()
+    score = found.outlier_score
+    above = [i for i in np.argsort(-score) if found.outlier_sign[i] == 1]
+    below = [i for i in np.argsort(score) if found.outlier_sign[i] == -1]
+    line = next(line for line in said.splitlines() if "stand apart and are in the fit" in line)
+    assert line.startswith(f"robust: {len(above) + len(below)} rows stand apart and are in the fit; look at them: ")
+    assert f"{len(above)} above the others (score above {found.limits[1]:.2g}): " in line
+    assert ", ".join(f"row {i + 1}" for i in above) in line
+    assert ", ".join(f"row {i + 1}" for i in below) + " (rows count from 1)" in line
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--robust", "--estimator", "kernel-pca"], "--robust fits a KernelAutoencoder; got KernelPCA"),
+        (["--set", "trim=2"], "KernelAutoencoder has no parameter 'trim'; it has"),
+    ],
+)
+def test_what_does_not_go_together(
+    folder: Path, capsys: pytest.CaptureFixture[str], flags: list[str], message: str
+) -> None:
+    assert main(["fit", "rows.npy", "-o", "m.rkhs", *flags]) == 2
+    assert message in capsys.readouterr().err
+    assert not (folder / "m.rkhs").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +10,10 @@ import pytest
 import torch
 
 from rkhs import KernelPCA
-from rkhs.cli.kinds import default_kernel
 from rkhs.cli.main import main
 from rkhs.cli.wording import in_flags
-from rkhs.data import read_items, read_table
-from rkhs.data.text import Mendable
-from rkhs.errors import InputError
-from rkhs.kernels import GlobalAlignment, Linear, ShortestPath, Spectrum, Views, WeisfeilerLehman, kernels_for
+from rkhs.data import read_items
+from rkhs.kernels import GlobalAlignment, Linear, ShortestPath, Views, WeisfeilerLehman, kernels_for
 
 
 def _table(folder: Path, cells: list[str]) -> list[str]:
@@ -29,21 +25,6 @@ def _table(folder: Path, cells: list[str]) -> list[str]:
 def test_a_constant_target_is_fitted_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(_table(tmp_path, ["3.0"] * 30)) == 0
     assert "all values of y are equal" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("cells", [[f"{i}.5 mg" for i in range(30)], [f"{i % 3}.5 nM" for i in range(30)]])
-def test_a_unit_of_all_cells_is_read_and_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], cells: list[str]
-) -> None:
-    assert main(_table(tmp_path, cells)) == 0
-    assert "the unit of all its cells" in capsys.readouterr().err
-
-
-def test_blanks_before_quotation_marks(tmp_path: Path) -> None:
-    words = _table(tmp_path, [])
-    rows = "".join(f'"{i}", "{i * i % 7}", "{i % 5}"\n' for i in range(30))
-    (tmp_path / "t.csv").write_text('"a", "b", "y"\n' + rows)
-    assert main(words) == 0
 
 
 @pytest.mark.parametrize("words", ["novelty x --top 3", "fit x --gpu", "fit x --coverage .9"])
@@ -75,139 +56,10 @@ def test_edges_series_and_texts_are_said() -> None:
         KernelPCA(1).fit(pd.DataFrame({"a": [1.0, 2.0], "sym": ["mpfi", "x"]}))
 
 
-@pytest.mark.parametrize(
-    ("letters", "said"),
-    [
-        ("ACG-T", "gaps of an alignment, - and ., are removed, in 1 sequences"),
-        ("MKV*", "'*' in 1 sequences"),
-        ("ACGN", "masked letters, N, stand in 1 of 2 sequences"),
-        ("ACGTACGXTACGN", "masked letters, N and X, stand in 1 of 2 sequences"),
-        ("MKVN", None),
-        ("MKVLSTWYFHIRXX", "masked letters, X, stand in 1 of 2 sequences"),
-    ],
-)
-def test_letters_of_fasta_that_stand_for_no_letter(tmp_path: Path, letters: str, said: str | None) -> None:
-    (tmp_path / "a.fasta").write_text(f">a\n{letters}\n>b\nACGT\n")
-    guessed = " ".join(read_items(tmp_path / "a.fasta").guessed)
-    assert guessed == "" if said is None else said in guessed
-
-
-@pytest.mark.parametrize("name", ["s.fasta", "s.txt"])
-def test_substrings_with_masked_residues_are_not_counted(tmp_path: Path, name: str) -> None:
-    residues = "MKVLSTWYFHIRDENQ"
-    texts = [residues[i:] + "X" * (6 * (i in (2, 9))) + residues[:i][::-1] + "A" * (i % 4) for i in range(12)]
-    mark = ">s{}\n" if name.endswith("fasta") else ""
-    (tmp_path / name).write_text("".join(f"{mark.format(i)}{text}\n" for i, text in enumerate(texts)))
-    data = read_items(tmp_path / name)
-    kernel = default_kernel(data)
-    plain = Spectrum(normalize=False)([text.replace("X", "") for text in texts])
-    found = replace(kernel, normalize=False)(data.items)
-    assert "in 2 of 12 sequences" in data.guessed[-1]
-    assert found[2, 9] <= plain[2, 9] < Spectrum(normalize=False)(texts)[2, 9]
-    assert default_kernel(replace(data, X=data.X[:2])).alphabet is None
-
-
-def test_codes_with_leading_zeros(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = "".join(f"{i % 7},{i * 7919 % 90000:05d},{i * i % 11}\n" for i in range(30))
-    (tmp_path / "t.csv").write_text("a,plz,b\n" + rows)
-    assert main(["fit", str(tmp_path / "t.csv"), "-o", str(tmp_path / "m.rkhs")]) == 0
-    assert "'plz' looks like codes with leading zeros" in capsys.readouterr().out
-    (tmp_path / "t.csv").write_text("a,plz,b\n" + rows.replace(",0", ",1").replace("1,1,", "1,0,"))
-    assert not any("zeros" in text for text in read_table(tmp_path / "t.csv").guessed)
-
-
-@pytest.mark.parametrize("name", ["t.csv", "t.txt"])
-def test_files_with_nul_characters_get_an_encoding_only_if_it_reads_them(tmp_path: Path, name: str) -> None:
-    rows = "".join(f"th\xe9 {i},{i}\n" for i in range(30))
-    binary = (
-        rows.encode("latin-1") + b"\0\0\0,1\n",
-        b"\0" * 400,
-        b"\0" * 50 + b"\xff\xfe\xe9" * 10,
-        b"a,b\n" + b"1,2\n" * 30 + b"\0\0,3\n",
-        b"\n".join([b"\0\0,\0\0"] * 30),
-    )
-    for data in binary:
-        (tmp_path / name).write_bytes(data)
-        for encoding in (None, "latin-1", "cp1252"):
-            with pytest.raises(InputError) as caught:
-                read_items(tmp_path / name, **({} if encoding is None else {"encoding": encoding}))
-            assert not isinstance(caught.value, Mendable)
-            assert "check that this is a text file" in str(caught.value)
-    for encoding in ("utf-16-le", "utf-16-be"):
-        (tmp_path / name).write_bytes(("drink,number\n" + rows.replace("\xe9", "e")).encode(encoding))
-        with pytest.raises(InputError, match=f"pass encoding='{encoding}'"):
-            read_items(tmp_path / name)
-        read_items(tmp_path / name, encoding=encoding)
-
-
-@pytest.mark.parametrize("name", ["t.csv", "t.txt", "t.tsv", "t.smi"])
-def test_nul_characters_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    (tmp_path / name).write_bytes(b"CCO\t1\n" + b"C\0C\t2\n" * 20)
-    words = ["fit", str(tmp_path / name), "--encoding", "latin-1", "-o", str(tmp_path / "m.rkhs")]
-    assert main(words) == 2
-    assert "NUL" in capsys.readouterr().err
-
-
-def test_texts_that_the_fit_has_not_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def write(name: str, colours: str) -> str:
-        rows = "".join(f"{i * i % 17},{i * 7 % 11},{colours[i % len(colours)] * 3}\n" for i in range(40))
-        (tmp_path / name).write_text("a,b,c\n" + rows)
-        return str(tmp_path / name)
-
-    known, model = write("t.csv", "rgb"), str(tmp_path / "m.rkhs")
-    assert main(["fit", known, "--mixed", "-o", model]) == 0
-    assert main(["transform", model, known, "-o", str(tmp_path / "c.csv")]) == 0
-    assert "not seen" not in capsys.readouterr().err
-    assert main(["transform", model, write("n.csv", "rgbz"), "-o", str(tmp_path / "c.csv")]) == 0
-    assert "texts that the fit has not seen, or only rarely, such as 'zzz'" in capsys.readouterr().err
-    frame = pd.DataFrame({"a": np.arange(40.0) % 7, "c": ["r", "g"] * 20})
-    fitted = KernelPCA(1, columns="filled").fit(frame)
-    with pytest.warns(UserWarning, match="10 of 40 cells are texts that the fit has not seen.*'z'"):
-        fitted.transform(frame.assign(c=["r", "g", "g", "z"] * 10))
-
-
-def test_blanks_before_quotation_marks_make_no_categories(tmp_path: Path) -> None:
-    rows = "".join(f'"{i / 10}", "{i * i % 7 / 10}"\n' for i in range(30))
-    (tmp_path / "t.csv").write_text('"a", "b"\n' + rows)
-    data = read_table(tmp_path / "t.csv")
-    assert data.column_names == ("a", "b")
-    np.testing.assert_allclose(data.X[:, 1], np.arange(30) ** 2 % 7 / 10)
-
-
 def test_neighbours_are_named_by_their_distance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(12, 3)))
     assert main(["nearest", str(tmp_path / "x.npy"), "--top", "2"]) == 0
     assert "by the Euclidean distance" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("shape", [(12, 2, 50), pytest.param((8, 50, 50), marks=pytest.mark.slow)])
-def test_the_axis_of_time_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], shape: tuple[int, int, int]
-) -> None:
-    X = np.random.default_rng(0).normal(size=shape).cumsum(2)
-    with pytest.warns(UserWarning, match=f"{shape[1]} times of 50 channels.*aeon"):
-        GlobalAlignment()(X)
-    np.save(tmp_path / "s.npy", X)
-    words = ["fit", str(tmp_path / "s.npy"), "--kind", "series", "-o", str(tmp_path / "m.rkhs")]
-    assert main(words) == 0
-    said = capsys.readouterr()
-    assert f"file: the last axis of arrays is that of channels: the first series has {shape[1]} times of 50" in said.out
-    assert "pass --transpose, or leave it out" in said.err
-    assert main([*words, "--transpose"]) == 0
-    assert (
-        f"file: the last axis of arrays is time: the first series has 50 times of {shape[1]}" in capsys.readouterr().out
-    )
-    assert main(["transform", str(tmp_path / "m.rkhs"), str(tmp_path / "s.npy"), "-o", str(tmp_path / "c.npy")]) == 0
-    assert np.load(tmp_path / "c.npy").shape == (shape[0], 2)
-
-
-def test_transpose_reads_the_last_axis_as_time(tmp_path: Path) -> None:
-    X = np.random.default_rng(0).normal(size=(12, 2, 30)).cumsum(2)
-    for name, array, flags in (("a", X, ["--transpose"]), ("b", X.transpose(0, 2, 1), [])):
-        np.save(tmp_path / f"{name}.npy", array)
-        words = ["fit", str(tmp_path / f"{name}.npy"), "--kind", "series", *flags]
-        assert main([*words, "--codes", str(tmp_path / f"{name}_codes.npy")]) == 0
-    np.testing.assert_array_equal(np.load(tmp_path / "a_codes.npy"), np.load(tmp_path / "b_codes.npy"))
 
 
 WIDE = np.array([[0, 1, 7], [0, 2, 7]])
@@ -252,3 +104,28 @@ def test_what_edges_have_besides_nodes_is_named() -> None:
     graph.add_edge(0, 1, weight=2.0, label="double")
     with pytest.warns(UserWarning, match="edges have 'label', 'weight', which graph kernels do not use"):
         WeisfeilerLehman()([graph])
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.txt", "t.tsv", "t.smi"])
+def test_nul_characters_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    (tmp_path / name).write_bytes(b"CCO\t1\n" + b"C\0C\t2\n" * 20)
+    words = ["fit", str(tmp_path / name), "--read", "encoding=latin-1", "-o", str(tmp_path / "m.rkhs")]
+    assert main(words) == 2
+
+
+def test_texts_that_the_fit_has_not_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def write(name: str, colours: str) -> str:
+        rows = "".join(f"{i * i % 17},{i * 7 % 11},{colours[i % len(colours)] * 3}\n" for i in range(40))
+        (tmp_path / name).write_text("a,b,c\n" + rows)
+        return str(tmp_path / name)
+
+    known, model = write("t.csv", "rgb"), str(tmp_path / "m.rkhs")
+    assert main(["fit", known, "-o", model]) == 0
+    assert main(["transform", model, known, "-o", str(tmp_path / "c.csv")]) == 0
+    assert "not seen" not in capsys.readouterr().err
+    assert main(["transform", model, write("n.csv", "rgbz"), "-o", str(tmp_path / "c.csv")]) == 0
+    assert "texts that the fit has not seen, or only rarely, such as 'zzz'" in capsys.readouterr().err
+    frame = pd.DataFrame({"a": np.arange(40.0) % 7, "c": ["r", "g"] * 20})
+    fitted = KernelPCA(1, columns="filled").fit(frame)
+    with pytest.warns(UserWarning, match="10 of 40 cells are texts that the fit has not seen.*'z'"):
+        fitted.transform(frame.assign(c=["r", "g", "g", "z"] * 10))

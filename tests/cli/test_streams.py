@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import signal
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rkhs
-from rkhs._core.files import atomic_file
-from rkhs.cli import info, streams
+from rkhs.cli import info
 from rkhs.cli.main import main
-from rkhs.cli.streams import Stream, Terminated, ended_by_signals
-from rkhs.cli.wording import message_lines
+from rkhs.cli.streams import Stream
+from rkhs.cli.wording import message_line
 from rkhs.data import write_codes
 
 FIT = ("fit", "in.csv", "--set", "reg=0.1", "--set", "max_iter=1", "-o", "new.rkhs")
@@ -77,8 +74,8 @@ def test_names_that_the_terminal_cannot_show_are_escaped() -> None:
     stream.write("é \udcff\n")
     stream.flush()
     assert raw.getvalue() == b"\\xe9 \\udcff\n"
-    assert message_lines("a\n\tb") == "a b"
-    assert len(message_lines("x" * 10**6)) < 3000
+    assert message_line("a\n\tb") == "a b"
+    assert len(message_line("x" * 10**6)) < 3000
 
 
 def test_no_text_of_a_file_commands_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,15 +94,6 @@ def test_no_text_of_a_file_commands_the_terminal(folder: Path, capsys: pytest.Ca
     assert f"{shown} ({shown})" in printed.out
     assert shown in printed.err
     assert not {"\x1b", "\x9b", "\x07", "\u202e"} & {*printed.out, *printed.err}
-
-
-def test_progress_is_written_over_its_line_on_standard_error_alone() -> None:
-    raw = io.StringIO()
-    Stream(raw, progress=True).write("\r1 of 2 \r\x1b[K\x1b[K")
-    assert raw.getvalue() == "\r1 of 2 \\r\\x1b[K\x1b[K"
-    raw = io.StringIO()
-    Stream(raw).write("\r1\x1b[K")
-    assert raw.getvalue() == "\\r1\\x1b[K"
 
 
 @pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
@@ -156,55 +144,7 @@ def test_no_memory_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert "not enough memory for this (Unable to allocate 80. TiB)" in capsys.readouterr().err
 
 
-INTERRUPTS = [("SIGINT", KeyboardInterrupt), ("SIGTERM", Terminated), ("SIGHUP", Terminated)]
-
-
-@pytest.mark.parametrize(("name", "raised"), INTERRUPTS)
-def test_an_interrupt_that_falls_into_a_destructor_ends_the_command(name: str, raised: type[BaseException]) -> None:
-    class Slow:
-        def __del__(self) -> None:
-            signal.raise_signal(getattr(signal, name))
-            time.sleep(0.01)
-
-    def work() -> None:
-        with ended_by_signals():
-            Slow()
-            for _ in range(500):
-                time.sleep(0.01)
-
-    default = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
-    before, handler = sys.unraisablehook, signal.signal(getattr(signal, name), default)  # nohup ignores one of them
-    try:
-        with pytest.raises(raised):
-            work()
-    finally:
-        signal.signal(getattr(signal, name), handler)
-    assert sys.unraisablehook is before
-
-
-def test_a_signal_ends_one_long_computation_unless_a_file_is_written(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Python looks at signals between its steps alone; a factorisation of minutes is one step."""
-    left: list[int] = []
-    monkeypatch.setattr(streams, "_LATE", 0.1)
-    monkeypatch.setattr(streams.os, "_exit", left.append)
-    monkeypatch.setattr(streams.atexit, "_run_exitfuncs", lambda: None)
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-    def work() -> None:
-        with ended_by_signals():
-            threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGTERM]).start()
-            hashlib.pbkdf2_hmac("sha256", b"", b"", 1_000_000)
-
-    try:
-        with pytest.raises(Terminated):
-            work()
-        assert left[0] == 143
-        assert capsys.readouterr().err.startswith("rkhs: ended by SIGTERM; nothing was left half written\n")
-        left.clear()
-        with pytest.raises(Terminated), atomic_file(tmp_path / "a.csv"):
-            work()
-        assert (left, os.listdir(tmp_path)) == ([], [])
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def test_progress_is_written_over_its_line() -> None:
+    raw = io.StringIO()
+    Stream(raw).write("\r1 of 2 \r\x1b[K\x1b[K")
+    assert raw.getvalue() == "\r1 of 2 \\r\\x1b[K\x1b[K"

@@ -24,7 +24,7 @@ from rkhs._core.memory import refusing
 from rkhs.cli import inputs
 from rkhs.cli.main import main
 from rkhs.data import write_codes
-from rkhs.estimators import base, encode_to_parquet, reader
+from rkhs.estimators import base, reader
 from rkhs.plots.display import save_figure
 from rkhs.reports import Report
 
@@ -82,14 +82,6 @@ def test_a_full_disk_is_an_error_and_leaves_the_old_file(tmp_path: Path, name: s
     assert [one.name for one in tmp_path.iterdir()] == [name]
     WRITERS[name](path)
     assert path.stat().st_size > 4096
-
-
-def test_a_full_disk_leaves_no_block_of_codes(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow", reason="parquet needs the extra `tables`")
-    model = rkhs.KernelPCA(2).fit(X[:60])
-    with full_disk(4096), pytest.raises(InputError, match="cannot write"):
-        encode_to_parquet(model, X, tmp_path)
-    assert [one.name for one in tmp_path.iterdir()] == ["_rkhs.json"]
 
 
 def test_a_file_is_on_the_disk_before_it_is_moved_and_its_folder_after(

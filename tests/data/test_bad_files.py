@@ -20,17 +20,9 @@ import torch
 from rkhs._core import memory
 from rkhs._core.errors import InputError
 from rkhs.cli.main import main
-from rkhs.data import (
-    arrays as array_files,
-    molecular_fingerprints,
-    read_chunks,
-    read_items,
-    read_mixed,
-    read_table,
-    write_codes,
-)
-from rkhs.data.text import escape_formula, is_grouped_number, unescape_formula
-from rkhs.engines import as_rows
+from rkhs.data import arrays as array_files, molecular_fingerprints, read_items, write_codes
+from rkhs.data.text import escape_formula, unescape_formula
+from tests.tables import read_table
 
 read_graphs, read_series = (partial(read_items, kind=kind) for kind in ("graphs", "series"))
 NEEDS_TABLES = "parquet needs pandas and pyarrow (extra `tables`)"
@@ -78,94 +70,9 @@ def test_arrays_are_not_larger_than_the_memory(tmp_path: Path, monkeypatch: pyte
     np.testing.assert_array_equal(read_table(path).X, X)
 
 
-def test_only_the_array_that_is_asked_for_counts(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
-        archive.writestr("large.npy", header((10**13, 1)))
-        archive.writestr("small.npy", header((2, 1)) + bytes(16))
-    np.testing.assert_array_equal(read_table(tmp_path / "x.npz", key="small").X, np.zeros((2, 1)))
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes in the file system")
-@pytest.mark.parametrize(
-    ("name", "read"),
-    [
-        *((f"x{extension}", read_table) for extension in (".csv", ".npy", ".npz", ".parquet", ".smi")),
-        *((f"x{extension}", read_items) for extension in (".txt", ".ts", ".edgelist", ".npz")),
-        ("x.fasta", read_items),
-        ("x.txt", partial(read_items, kind="texts")),
-        ("x.csv", read_series),
-        ("x.csv", read_mixed),
-        ("x_A.txt", read_graphs),
-    ],
-)
-def test_pipes_and_devices_are_not_read(tmp_path: Path, name: str, read: Any) -> None:
-    path = tmp_path / name
-    os.mkfifo(path)
-    for _ in range(2):
-        with pytest.raises(InputError, match="which is a (pipe|device); copy what it gives"):
-            read(path)
-        path.unlink()
-        path.symlink_to("/dev/zero")
-
-
-def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("a\n1\n")
-    monkeypatch.setattr(os, "access", lambda *_: False)  # a test may run as root, who may read everything
-    with pytest.raises(InputError, match="which you may not read"):
-        read_table(path)
-
-
-@pytest.mark.parametrize(
-    "cell",
-    ["1,101", "-1,101.5", "1 101", "1'101", "1.234.567", "1.234.567,8", "3,5", "12%", "12 %", "$5", "5 €", "1,1e3"],
-)
-def test_numbers_written_for_people_are_not_taken_for_names(tmp_path: Path, cell: str) -> None:
-    assert is_grouped_number(cell)
-    path = tmp_path / "x.csv"
-    path.write_text(f'size,b\n"{cell}",1\n"2,202",2\n"9",3\n'.replace('"9"', '"8,3"'))
-    with pytest.raises(InputError, match="which may be numbers with separators or a unit"):
-        read_table(path)
-    assert read_table(path, index_column=0).row_names == (cell, "2,202", "8,3")
-    np.testing.assert_array_equal(read_table(path, columns=["b"]).X[:, 0], [1, 2, 3])
-    with pytest.raises(InputError, match="a number with separators or a unit"):
-        read_mixed(path)
-
-
-@pytest.mark.parametrize(
-    "cell", ["2024-01-01", "12:30", "50-00-0", "1.2.3", "a,b", "r1", "1-2", "", "NA", "1.5", "3e2"]
-)
-def test_names_stay_names_and_numbers_numbers(tmp_path: Path, cell: str) -> None:
-    assert not is_grouped_number(cell)
-
-
-def test_a_parquet_column_of_such_numbers_is_not_taken_for_names(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas", reason=NEEDS_TABLES)
-    pytest.importorskip("pyarrow", reason=NEEDS_TABLES)
-    pandas.DataFrame({"size": ["1,101", "2,202"], "b": [1.0, 2.0]}).to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(InputError, match="got '1,101', '2,202' in column 'size'"):
-        read_table(tmp_path / "x.parquet")
-
-
 # ---------------------------------------------------------------- formulas in csv
 
 NAMES = ["=cmd|' /C calc'!A0", "+x", "-x", "@x", "\tx", "\rx", "'=x", "''=x", "'x", "-1.5", "+3e2", "plain", "=", "-"]
-
-
-def test_formulas_are_escaped_in_csv_and_names_come_back(tmp_path: Path) -> None:
-    path = tmp_path / "z.csv"
-    write_codes(path, np.ones((len(NAMES), 2)) * -1.5, row_names=NAMES, column_names=["=a", "-b"])
-    with open(path, newline="") as file:
-        rows = list(csv.reader(file))
-    assert rows[0] == ["", "'=a", "'-b"]
-    for row, name in zip(rows[1:], NAMES, strict=True):
-        assert row[1:] == ["-1.5", "-1.5"]
-        assert row[0] == (name if name in ("'x", "-1.5", "+3e2", "plain") else f"'{name}")
-    found = read_table(path)
-    assert found.row_names == tuple(NAMES)
-    assert found.column_names == ("=a", "-b")
-    assert read_table(path, columns=["=a"]).column_names == ("=a",)
-    assert read_mixed(path, index_column=0).row_names == tuple(NAMES)
 
 
 def test_escaping_can_be_undone_for_every_text() -> None:
@@ -176,16 +83,6 @@ def test_escaping_can_be_undone_for_every_text() -> None:
 
 
 # ---------------------------------------------------------------- long values
-
-
-def test_long_values_are_shortened_in_messages(tmp_path: Path) -> None:
-    cell = "x" * 100_000
-    path = tmp_path / "x.csv"
-    for content in (f"a,b\n1,2\n3,{cell}\n", f"{cell},1\n2,3\n"):
-        path.write_text(content)
-        with pytest.raises(InputError, match=r"\(100000 characters\)") as caught:
-            read_table(path)
-        assert len(str(caught.value)) < 700
 
 
 def test_a_smiles_that_rdkit_would_read_for_minutes_is_refused() -> None:
@@ -201,71 +98,6 @@ def test_a_smiles_that_rdkit_would_read_for_minutes_is_refused() -> None:
 
 
 # ---------------------------------------------------------------- arguments of another kind
-
-
-@pytest.mark.parametrize("read", [read_table, read_graphs, read_items, read_mixed, read_series, read_chunks])
-@pytest.mark.parametrize("path", [3, None, b"a.csv", ["a.csv"]])
-def test_what_is_no_name_of_a_file_is_refused_by_its_argument(read: Any, path: Any) -> None:
-    with pytest.raises(InputError, match="`path`"):
-        list(read(path))
-    with pytest.raises(InputError, match="`path`"):
-        write_codes(path, np.ones((2, 2)))
-
-
-@pytest.mark.parametrize(
-    ("named", "bad"),
-    [("encoding", 3), ("encoding", "nonsense"), ("encoding", "a\0"), ("columns", 3), ("delimiter", 3)],
-)
-def test_options_of_another_kind_are_refused_by_name(named: str, bad: Any, tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("a,b\n1,2\n")
-    for read in (read_table, read_chunks, read_series):
-        if (read, named) != (read_series, "columns"):
-            with pytest.raises(InputError, match=f"`{named}`"):
-                list(read(path, **{named: bad}))
-
-
-@pytest.mark.parametrize(
-    ("named", "bad"),
-    [("kinds", 3), ("kinds", ["word"]), ("columns", 3), ("delimiter", '"'), ("header", 1), ("index_column", 0.5)],
-)
-def test_options_of_mixed_tables_are_refused_by_name(named: str, bad: Any, tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match=f"`?{named}`?"):
-        read_mixed(path, **{named: bad})
-
-
-def test_arrays_are_no_options_and_old_headers_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.npy"
-    np.save(path, np.ones((2, 2)))
-    with pytest.raises(InputError, match="got `smiles_column`; leave it out"):
-        read_table(path, smiles_column=np.ones(2))
-    np.savez(tmp_path / "c.npz", X=np.ones((2, 2)))
-    with pytest.raises(InputError, match="`key` must name an array"):
-        read_table(tmp_path / "c.npz", key=np.ones(2))
-    path.write_bytes(path.read_bytes().replace(b"(2, 2)", b"(2L,2)"))  # as Python 2 wrote it
-    for read in (read_table, read_chunks, read_series):
-        list(read(path)) if read is read_chunks else read(path)
-    np.savez(tmp_path / "b.npz", X=np.ones((2, 2)))
-    (tmp_path / "b.npz").rename(path)
-    with pytest.raises(InputError, match="magic string"):
-        as_rows(str(path))
-
-
-def test_damaged_headers_and_notes_are_typed_errors(tmp_path: Path) -> None:
-    path = tmp_path / "a.npy"
-    for text in (b"{'descr': '<f8', (", b"{\n  'a'\n 'b'", b"[" * 200):
-        path.write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
-        for read in (read_table, read_chunks, read_series):
-            with pytest.raises(InputError, match="cannot be read"):
-                list(read(path))
-    pq = pytest.importorskip("pyarrow.parquet", reason=NEEDS_TABLES)
-    pa = pytest.importorskip("pyarrow", reason=NEEDS_TABLES)
-    damaged = pa.table({"a": [1.0]}).replace_schema_metadata({"pandas": '{"columns": [{}], "index_columns": ["b"]}'})
-    pq.write_table(damaged, tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="complete parquet file"):
-        read_table(tmp_path / "a.parquet")
 
 
 def test_a_graph_file_of_blank_lines_holds_no_labels(tmp_path: Path) -> None:
@@ -318,3 +150,110 @@ def test_a_damaged_archive_is_closed_again(tmp_path: Path) -> None:
             with pytest.raises(InputError):  # an open handle would be a warning, and warnings are errors
                 read(path)
     gc.collect()
+
+
+def test_only_the_array_that_is_asked_for_counts(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("large.npy", header((10**13, 1)))
+        archive.writestr("small.npy", header((2, 1)) + bytes(16))
+    np.testing.assert_array_equal(read_table(tmp_path / "x.npz", key="small").X, np.zeros((2, 1)))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes in the file system")
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        *((f"x{extension}", read_table) for extension in (".csv", ".npy", ".npz", ".parquet", ".smi")),
+        *((f"x{extension}", read_items) for extension in (".txt", ".ts", ".edgelist", ".npz")),
+        ("x.fasta", read_items),
+        ("x.txt", partial(read_items, kind="texts")),
+        ("x.csv", read_series),
+        ("x_A.txt", read_graphs),
+    ],
+)
+def test_pipes_and_devices_are_not_read(tmp_path: Path, name: str, read: Any) -> None:
+    path = tmp_path / name
+    os.mkfifo(path)
+    for _ in range(2):
+        with pytest.raises(InputError, match="which is a (pipe|device); copy what it gives"):
+            read(path)
+        path.unlink()
+        path.symlink_to("/dev/zero")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes in the file system")
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("b.csv", {"a.csv": "0,1\n1,2\n2,3\n"}),
+        ("b.tsv", {"a.csv": "0,1\n1,2\n2,3\n"}),
+        ("b.gml", {}),
+        ("b.edges", {}),
+        ("D_A.txt", {"D_graph_indicator.txt": "1\n1\n"}),
+        ("D_graph_indicator.txt", {"D_A.txt": "1,2\n2,1\n"}),
+    ],
+)
+def test_pipes_in_a_folder_are_not_read(tmp_path: Path, name: str, others: dict[str, str]) -> None:
+    for other, text in others.items():
+        (tmp_path / other).write_text(text)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(InputError, match="which is a pipe; copy what it gives"):
+        read_items(tmp_path)
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a\n1\n")
+    monkeypatch.setattr(os, "access", lambda *_: False)  # a test may run as root, who may read everything
+    with pytest.raises(InputError, match="which you may not read"):
+        read_table(path)
+
+
+def test_formulas_are_escaped_in_csv_and_names_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "z.csv"
+    write_codes(path, np.ones((len(NAMES), 2)) * -1.5, row_names=NAMES, column_names=["=a", "-b"])
+    with open(path, newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["", "'=a", "'-b"]
+    for row, name in zip(rows[1:], NAMES, strict=True):
+        assert row[1:] == ["-1.5", "-1.5"]
+        assert row[0] == (name if name in ("'x", "-1.5", "+3e2", "plain") else f"'{name}")
+    found = read_table(path)
+    assert found.row_names == tuple(NAMES)
+    assert found.column_names == ("=a", "-b")
+    assert read_table(path, columns=["=a"]).column_names == ("=a",)
+    assert read_table(path).row_names == tuple(NAMES)
+
+
+def test_long_values_are_shortened_in_messages(tmp_path: Path) -> None:
+    cell = "x" * 100_000
+    path = tmp_path / "x.csv"
+    for content in (f"a,b\n1,2\n2,5\n3,{cell}\n", f"{cell},b\ninf,2\n", f"{cell},{cell}\n1,2\n"):
+        path.write_text(content)
+        with pytest.raises(InputError, match=r"\(100000 characters\)") as caught:
+            read_table(path)
+        assert len(str(caught.value)) < 700
+
+
+@pytest.mark.parametrize("read", [read_table, read_graphs, read_items, read_series])
+@pytest.mark.parametrize("path", [3, None, b"a.csv", ["a.csv"]])
+def test_what_is_no_name_of_a_file_is_refused_by_its_argument(read: Any, path: Any) -> None:
+    with pytest.raises(InputError, match="`path`"):
+        list(read(path))
+    with pytest.raises(InputError, match="`path`"):
+        write_codes(path, np.ones((2, 2)))
+
+
+def test_damaged_headers_and_notes_are_typed_errors(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    for text in (b"{'descr': '<f8', (", b"{\n  'a'\n 'b'", b"[" * 200):
+        path.write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
+        for read in (read_table, read_series):
+            with pytest.raises(InputError, match="cannot be read"):
+                list(read(path))
+    pq = pytest.importorskip("pyarrow.parquet", reason=NEEDS_TABLES)
+    pa = pytest.importorskip("pyarrow", reason=NEEDS_TABLES)
+    damaged = pa.table({"a": [1.0]}).replace_schema_metadata({"pandas": '{"columns": [{}], "index_columns": ["b"]}'})
+    pq.write_table(damaged, tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"complete \.parquet file"):
+        read_table(tmp_path / "a.parquet")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,6 @@ import numpy as np
 import pytest
 
 from rkhs import FunctionalKernelRegressor, KernelAutoencoder
-from rkhs.cli.main import main
 from rkhs.data import curves_on_grid, read_items
 from rkhs.errors import InputError
 
@@ -84,89 +85,89 @@ def test_what_is_refused(given: Any, options: Any, said: str) -> None:
         curves_on_grid(given, **options)
 
 
-def test_columns_whose_dropping_leaves_no_gap_at_an_end_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    X = np.sin(np.arange(60.0)).reshape(6, 10)
-    X[0, 0] = X[1, 1] = X[2, 8:] = X[3, 5] = np.nan
-    file = tmp_path / "curves.csv"
-    rows = [",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in X]
-    file.write_text("\n".join([",".join(f"{t}.5" for t in range(10)), *rows]) + "\n")
-    words = ["fit", str(file), "--kind", "curves", "-o", str(tmp_path / "m.rkhs")]
-    assert main(words) == 2
-    assert "--drop-columns 0.5,1.5,8.5,9.5 leaves out the ends; or take" in capsys.readouterr().err
-    assert main([*words, "--drop-columns", "0.5,1.5,8.5,9.5"]) == 0
+def written(file: Path, X: np.ndarray, names: list[str] | None = None) -> Path:
+    """A table of curves below their times, with empty cells for gaps and perhaps a column of names."""
+    rows = [",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in [T, *X]]
+    if names is not None:
+        rows = [f"{name},{row}" for name, row in zip(["id", *names], rows, strict=True)]
+    file.write_text("\n".join(rows) + "\n")
+    return file
 
 
-def test_files_with_empty_cells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    X = gapped()
-    file = tmp_path / "curves.csv"
-    cells = [",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in X]
-    file.write_text("\n".join([",".join(map(repr, T.tolist())), *cells]) + "\n")
-    data = read_items(file, kind="curves", header=True)
-    np.testing.assert_array_equal(data.X, curves_on_grid(X, T).data_matrix[:, :, 0])
-    assert data.filled == np.isnan(X).sum()
-    model = str(tmp_path / "m.rkhs")
-    assert main(["fit", str(file), "--kind", "curves", "--header", "yes", "-o", model]) == 0
-    assert f"{data.filled} empty cells of curves are filled by straight lines" in capsys.readouterr().err
-    assert main(["transform", model, str(file), "--header", "yes", "-o", str(tmp_path / "z.csv")]) == 0
-    cells[3] = cells[3].replace(cells[3].split(",")[0], "", 1)
-    file.write_text("\n".join([",".join(map(repr, T.tolist())), *cells]) + "\n")
-    assert main(["fit", str(file), "--kind", "curves", "--header", "yes", "-o", model]) == 2
-    said = capsys.readouterr().err
-    assert "got 1 curves with gaps at an end: row 4; take these curves out of the file; or pass --header yes" in said
-    assert "--header yes in place of --kind curves, which fills gaps from the nearest rows" in said
-    assert main(["fit", str(file), "--header", "yes", "-o", model]) == 0
-    capsys.readouterr()
-    # An infinite value is no gap, whatever gaps there are beside it.
-    cells[3], cells[5] = cells[2], cells[5].replace(cells[5].split(",")[0], "inf", 1)
-    file.write_text("\n".join([",".join(map(repr, T.tolist())), *cells]) + "\n")
-    assert main(["fit", str(file), "--kind", "curves", "--header", "yes", "-o", model]) == 2
-    assert "got 'inf' in row 6 (line 7), column '0.0' (1 such cells in all)" in capsys.readouterr().err
-    # A curve without any value is left out and counted.
-    cells[5] = "," * (X.shape[1] - 1)
-    named = [f"c{i},{row}" for i, row in enumerate(cells)]
-    file.write_text("\n".join(["id," + ",".join(map(repr, T.tolist())), *named]) + "\n")
-    assert main(["fit", str(file), "--kind", "curves", "-o", model]) == 0
-    assert "left out, because no cell is known: row 6" in capsys.readouterr().err
-    assert main(["report", model, str(file), "-o", str(tmp_path / "page.html")]) == 0
-    out = capsys.readouterr()
-    assert "cells were empty: filled by straight lines between known values" in out.out
-    assert "empty cells of curves are filled" in out.err  # of new curves too
+@pytest.mark.parametrize("names", [None, [f"c{i}" for i in range(20)]])
+def test_the_first_row_of_a_table_of_curves_is_their_times(tmp_path: Path, names: list[str] | None) -> None:
+    data = read_items(written(tmp_path / "curves.csv", FULL, names), kind="curves")
+    np.testing.assert_array_equal(data.X, FULL)
+    np.testing.assert_array_equal(data.items.grid_points[0], T)
+    assert data.row_names == (None if names is None else tuple(names))
 
 
-@pytest.mark.parametrize("name", ["curves.csv", "curves.npz"])
-def test_curves_without_the_flag_name_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    file = tmp_path / name
-    if name.endswith(".npz"):
-        np.savez(file, curves=FULL, t=T)
+@pytest.mark.parametrize("end", ["csv", "tsv", "xlsx"])
+def test_the_first_row_is_a_curve_on_demand_and_times_that_do_not_rise_are_refused(tmp_path: Path, end: str) -> None:
+    pandas = pytest.importorskip("pandas", reason="tables need pandas (extra `tables`)")
+    file, frame = tmp_path / f"curves.{end}", pandas.DataFrame(FULL, columns=T)
+    if end == "xlsx":
+        pytest.importorskip("openpyxl", reason="xlsx needs openpyxl (extra `tables`)")
+        write = frame.to_excel
     else:
-        rows = [["id", *map(repr, (T + 0.013 * T**2).tolist())], *(["c", *map(repr, row)] for row in FULL.tolist())]
-        file.write_text("\n".join(",".join(row[:9]) for row in rows))
-    assert main(["fit", str(file), "-o", str(tmp_path / "m.rkhs")]) == 2
-    assert "--kind curves" in capsys.readouterr().err
+        write = partial(frame.to_csv, sep="," if end == "csv" else "\t")
+    write(file, index=False)
+    np.testing.assert_allclose(read_items(file, kind="curves").times, T, rtol=1e-15, atol=0.0)
+    data = read_items(file, kind="curves", read={"header": None})
+    np.testing.assert_allclose(data.X, [T, *FULL])
+    assert data.times is None
+    frame.columns = FULL[0]
+    write(file, index=False)
+    with pytest.raises(InputError, match="--read header=None if the first row is a curve"):
+        read_items(file, kind="curves")
 
 
-def test_names_with_the_x_of_r_are_times(tmp_path: Path) -> None:
-    (tmp_path / "nir.csv").write_text('"","X1350","X1350.5","X1351"\n"a",1,2,3\n"b",2,3,5\n"c",0,1,1\n')
-    data = read_items(tmp_path / "nir.csv", kind="curves")
-    np.testing.assert_array_equal(data.times, [1350.0, 1350.5, 1351.0])
-    assert data.row_names == ("a", "b", "c")
+def test_times_that_occur_twice_are_refused(tmp_path: Path) -> None:
+    """pandas would name the second 1.1, which is a time."""
+    (tmp_path / "curves.csv").write_text("0,1,1,2\n1,2,3,4\n2,3,4,5\n")
+    with pytest.raises(InputError, match="'1' more than once"):
+        read_items(tmp_path / "curves.csv", kind="curves")
+
+
+def test_empty_cells_of_a_table_are_filled_and_counted(tmp_path: Path) -> None:
+    X = gapped()
+    with pytest.warns(UserWarning, match=f"{np.isnan(X).sum()} empty cells of curves are filled by straight lines"):
+        data = read_items(written(tmp_path / "curves.csv", X), kind="curves")
+    np.testing.assert_array_equal(data.X, curves_on_grid(X, T).data_matrix[:, :, 0])
+
+
+def test_gaps_at_an_end_infinite_values_and_empty_curves(tmp_path: Path) -> None:
+    names, file = [f"c{i}" for i in range(20)], tmp_path / "curves.csv"
+    X = FULL.copy()
+    X[3, 0] = np.nan
+    with pytest.raises(InputError, match="got 1 curves with gaps at an end: row 4"):
+        read_items(written(file, X), kind="curves")
+    with pytest.raises(InputError, match="got 1 curves with gaps at an end: c3"):
+        read_items(written(file, X, names), kind="curves")
+    X[3, 0] = np.inf
+    with pytest.raises(InputError, match="expected a finite number in every cell; got inf in row 4"):
+        read_items(written(file, X), kind="curves")
+    X[3] = np.nan
+    data = read_items(written(file, X, names), kind="curves")
+    np.testing.assert_array_equal(data.X, np.delete(FULL, 3, axis=0))
+    assert [(bad.row, bad.text) for bad in data.skipped] == [(4, "c3")]
 
 
 @pytest.mark.parametrize("moved", [0.0, 0.4])
 def test_a_folder_holds_a_curve_a_file(tmp_path: Path, moved: float) -> None:
     """Curves on the axis of the first file, which falls, by the names of their files."""
     axis = np.arange(40.0, 10.0, -1.0)
-    for i, end in enumerate(("dpt", "asc", "csv", "xy")):
+    for i, end in enumerate(("csv", "txt", "csv", "txt")):
         at = axis + moved * i
         Path(tmp_path, f"milk_{i}.0.{end}").write_text("".join(f"{x:.5f},{i + x / 10:.6f}\n" for x in at))
-    found = read_items(tmp_path)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = read_items(tmp_path)
     assert (found.kind, found.row_names) == ("curves", ("milk_0.0", "milk_1.0", "milk_2.0", "milk_3.0"))
     assert found.times is not None
     assert found.times.tolist() == sorted(axis[axis >= 11.0 + 3 * moved] if moved else axis)
     np.testing.assert_allclose(found.X, np.arange(4.0)[:, None] + found.times / 10.0)
-    assert any("straight lines" in note for note in found.guessed) == (moved > 0.0)
+    assert any("straight lines" in str(one.message) for one in said) == (moved > 0.0)
     Path(tmp_path, "notes.csv").write_text("a,b,c\n1,2,3\n")
     with pytest.raises(InputError, match=r"notes.csv: expected two columns, an axis that rises or falls, and values"):
         read_items(tmp_path)

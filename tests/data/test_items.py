@@ -57,43 +57,6 @@ def test_uea_files(tmp_path: Path) -> None:
             read_series(write(tmp_path, "x.ts", text))
 
 
-def test_arrays_of_series(tmp_path: Path) -> None:
-    file = tmp_path / "x.npz"
-    np.savez(file, a=np.arange(4), b=np.ones((3, 1)))
-    found = read_series(file)
-    assert found.row_names == ("a", "b")
-    assert [one.shape for one in found.items] == [(4, 1), (3, 1)]
-    np.savez(file, X=np.ones((2, 5, 3)), y=np.array(["a", "b"]))
-    assert [one.shape for one in read_series(file, key="X").items] == [(5, 3), (5, 3)]
-    for options, message in (({}, "got float64 of shape"), ({"key": "z"}, "got 'z'; the arrays are 'X', 'y'")):
-        with pytest.raises(InputError, match=message):
-            read_series(file, **options)
-
-
-def test_lines_and_columns(tmp_path: Path) -> None:
-    assert read_items(write(tmp_path, "x.txt", "ACGT\n\nAC\n")).items.tolist() == ["ACGT", "AC"]
-    named = read_items(write(tmp_path, "x.csv", "id,text\na,one two\nb,three\n"), kind="texts", columns=["text"])
-    assert (named.kind, named.items.tolist(), named.row_names) == ("texts", ["one two", "three"], ("a", "b"))
-    gaps = read_items(write(tmp_path, "x.csv", "id,text\na,\nb,three\nc,\n"), kind="texts", columns=["text"])
-    assert (gaps.items.tolist(), gaps.row_names, gaps.row_numbers) == (["three"], ("b",), [2])
-    with pytest.raises(InputError, match="leave it out"):
-        read_items(tmp_path / "x.txt", columns=["text"])
-
-
-def test_curves_have_times(tmp_path: Path) -> None:
-    file = tmp_path / "x.npz"
-    np.savez(file, X=np.ones((2, 3)), t=np.array([0.0, 1.0, 4.0]))
-    data = read_items(file, kind="curves")
-    assert data.items.grid_points[0].tolist() == [0, 1, 4]
-    assert data.items.data_matrix.shape == (2, 3, 1)
-    np.savez(file, X=np.ones((2, 3)), t=np.array([0.0, 4.0, 1.0]))
-    with pytest.raises(InputError, match="increasing times"):
-        read_items(file, kind="curves")
-    plain = read_items(write(tmp_path, "x.csv", "1,2\n3,5\n"), kind="curves", header=False)
-    assert plain.times is None
-    assert plain.items is plain.X
-
-
 def test_graphs_one_by_one(tmp_path: Path) -> None:
     write(tmp_path, "a.edgelist", "# comment\nx y\ny z # another\n")
     write(tmp_path, "b.edges", "1,2\n")
@@ -103,17 +66,6 @@ def test_graphs_one_by_one(tmp_path: Path) -> None:
     assert [nodes for _, nodes in found.items] == [3, 2]
     with pytest.raises(InputError, match="got an empty file"):
         read_items(write(tmp_path, "c.edges", ""))
-
-
-@pytest.mark.parametrize(
-    ("line", "unused"),
-    [("x y {}", ""), ("x y 2.5", "'weight'"), ("x,y,1e-3", "'weight'"), ("x y {'a': 'b, c', 'w': 1}", "'a', 'w'")],
-)
-def test_what_networkx_writes_behind_an_edge_is_named(tmp_path: Path, line: str, unused: str) -> None:
-    found = read_items(write(tmp_path, "a.edgelist", f"{line}\n"))
-    assert found.items[0][0].tolist() == [[0, 1]]
-    named = [f"{name} of edges" for name in unused.split(", ") if name]
-    assert found.guessed == ((f"attributes that graph kernels do not use: {', '.join(named)}",) if named else ())
 
 
 def test_graphml(tmp_path: Path) -> None:
@@ -149,18 +101,6 @@ def test_gml(tmp_path: Path, labels: str) -> None:
     with pytest.raises(InputError, match="expected GML that networkx reads"):
         read_items(write(tmp_path, "c.gml", "graph ["))
     assert nx.is_connected(found.items[1])
-
-
-@pytest.mark.parametrize("first", ["name", "id", ""])
-@pytest.mark.parametrize("gap", [False, True])
-def test_increasing_numbers_after_a_title_are_times(tmp_path: Path, first: str, gap: bool) -> None:
-    names = ("1", "2", "3") if first == "id" else ("a", "b", "c")
-    middle = "" if gap else "3"
-    lines = f"{first},0,1,2.5\n{names[0]},1,{middle},5\n{names[1]},4,5,6\n{names[2]},1,1,1\n"
-    data = read_items(write(tmp_path, "x.csv", lines), kind="curves")
-    assert data.times.tolist() == [0.0, 1.0, 2.5]
-    assert data.row_names == names
-    assert data.X[0].tolist() == [1.0, 1.0 + 4.0 / 2.5 if gap else 3.0, 5.0]
 
 
 def test_advice_about_curves_names_no_other_reader(tmp_path: Path) -> None:

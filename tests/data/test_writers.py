@@ -6,10 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-import rkhs.data.writers
 from rkhs._core.errors import InputError, MissingExtraError
 from rkhs._core.files import atomic_path
-from rkhs.data import read_table, write_codes
+from rkhs.data import write_codes
+from tests.tables import read_table
 
 NEEDS_TABLES = "needs pyarrow and openpyxl (extra `tables`)"
 
@@ -32,19 +32,6 @@ def test_round_trip_to_the_last_bit(tmp_path, extension, dtype):
     assert data.row_names is None
     assert data.column_names == (None if extension == "npy" else ("code0", "code1", "code2"))
     assert os.listdir(tmp_path) == [path.name]
-
-
-@pytest.mark.parametrize("extension", ["csv", "xlsx", "parquet"])
-@pytest.mark.parametrize("rows", [["1", "2"], ["a, b", 'say "x"'], ["", "é\nline"], ["same", "same"], ["=A1", "3"]])
-def test_names_come_back_whatever_they_hold(tmp_path, extension, rows):
-    if extension != "csv":
-        pytest.importorskip("pyarrow" if extension == "parquet" else "openpyxl", reason=NEEDS_TABLES)
-    path = tmp_path / f"codes.{extension}"
-    write_codes(path, [[1, 2], [3, 4]], row_names=rows, column_names=["first", "second"])
-    data = read_table(path)
-    assert data.row_names == tuple(rows)
-    assert data.column_names == ("first", "second")
-    np.testing.assert_array_equal(data.X, [[1, 2], [3, 4]])
 
 
 def test_lists_and_tensors_are_accepted(tmp_path):
@@ -74,21 +61,6 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path, name, a
     with pytest.raises(InputError, match=message):
         write_codes(tmp_path / name, **{"codes": np.zeros((2, 2)), **arguments})
     assert os.listdir(tmp_path) == []
-
-
-def test_a_sheet_holds_numbers_to_16_digits_and_no_more_rows_than_excel(tmp_path, monkeypatch):
-    openpyxl = pytest.importorskip("openpyxl", reason=NEEDS_TABLES)
-    write_codes(tmp_path / "a.xlsx", _codes(), row_names=[f"=r{i}" for i in range(50)], row_title="id")
-    np.testing.assert_allclose(read_table(tmp_path / "a.xlsx", index_column="id").X, _codes(), rtol=1e-15)
-    (row,) = openpyxl.load_workbook(tmp_path / "a.xlsx").active.iter_rows(min_row=2, max_row=2)
-    assert [cell.data_type for cell in row] == ["s", "n", "n", "n"]  # "f" would be a formula
-    with pytest.raises(InputError, match="holds no control characters; got 'a.x07'"):
-        write_codes(tmp_path / "b.xlsx", np.zeros((2, 2)), row_names=["a\a", "b"])
-    monkeypatch.setattr(rkhs.data.writers, "_SHEET", (2, 3))
-    for shape in ((2, 2), (1, 4)):
-        with pytest.raises(InputError, match="has 2 rows and 3 columns at most; write .csv"):
-            write_codes(tmp_path / "b.xlsx", np.zeros(shape))
-    assert os.listdir(tmp_path) == ["a.xlsx"]
 
 
 def test_ragged_codes_are_refused(tmp_path):

@@ -11,10 +11,11 @@ import pytest
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import InputError
 from rkhs.cli.main import main
-from rkhs.data import read_table, write_codes
+from rkhs.data import write_codes
 from rkhs.evaluation import decoding_quality
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Tanimoto
+from tests.tables import read_table
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))

@@ -10,8 +10,7 @@ import pytest
 
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import InputError
-from rkhs.data import read_chunks, read_table
-from rkhs.estimators import decode_chunks, encode_to_parquet
+from rkhs.estimators import decode_chunks
 from rkhs.evaluation import decoding_quality
 from rkhs.kernels import FromFunction, Gaussian, Linear, MeanEmbedding
 
@@ -61,46 +60,6 @@ def test_candidates_that_are_matrices_are_counted_one_by_one() -> None:
     np.testing.assert_array_equal(found.indices, model.decode(codes, sets, n_best=3).indices)
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.npy", "b.csv", "a.npz"])
-def test_chunks_of_files_make_up_the_table(name: str, tmp_path: Path) -> None:
-    X = data(23)
-    path = tmp_path / name
-    mark = "\t" if name.endswith("tsv") else ","
-    if name.endswith(("csv", "tsv")):
-        lines = [mark.join(["name"] * (name[0] == "b") + ["x", "y", "z"])]
-        for i, row in enumerate(X.tolist()):
-            lines.append(mark.join([f"r{i}"] * (name[0] == "b") + [repr(v) for v in row]))
-        path.write_text("\n".join(lines) + "\n")
-    elif name.endswith("npy"):
-        np.save(path, X)
-    else:
-        np.savez(path, X)
-    whole = read_table(path)
-    parts = list(read_chunks(path, rows=5))
-    assert [len(part.X) for part in parts] == [5, 5, 5, 5, 3]
-    np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), whole.X)
-    names = [n for part in parts for n in part.row_names or ()]
-    assert tuple(names) == (whole.row_names or ())
-    assert all(part.column_names == whole.column_names for part in parts)
-
-
-def test_bad_chunks_are_refused(tmp_path: Path) -> None:
-    X = data(20)
-    X[13, 1] = np.nan
-    np.save(tmp_path / "nan.npy", X)
-    with pytest.raises(InputError, match="NaN or infinity in row 14"):
-        list(read_chunks(tmp_path / "nan.npy", rows=6))
-    with pytest.raises(InputError, match="no option 'colour'"):
-        list(read_chunks(tmp_path / "nan.npy", colour=["a"]))
-    with pytest.raises(InputError, match="read_chunks reads rows"):
-        list(read_chunks(tmp_path / "nan.npy", gram=True))
-    with pytest.raises(InputError, match="rows must be"):
-        list(read_chunks(tmp_path / "nan.npy", rows=0))
-    (tmp_path / "empty.smi").write_text("# nothing\n")
-    with pytest.raises(InputError, match="empty file"):
-        list(read_chunks(tmp_path / "empty.smi"))
-
-
 def test_quality_counts_ranks() -> None:
     X = data()
     model = KernelPCA(3, kernel="linear").fit(X[:30])  # loses nothing: every row finds itself
@@ -129,26 +88,8 @@ def test_what_is_no_model_is_named(model: Any, tmp_path: Path) -> None:
     for act in (
         lambda: decoding_quality(model, X),
         lambda: decode_chunks(model, X, [X]),
-        lambda: encode_to_parquet(model, X, tmp_path / "codes"),
     ):
         with pytest.raises(InputError, match="model must be a fitted estimator with"):
             act()
-    assert not (tmp_path / "codes").exists()
     with pytest.raises(InputError, match="ks must be a sequence of whole numbers"):
         decoding_quality(KernelPCA(2).fit(X), X, ks=5)
-    with pytest.raises(InputError, match="X must be an array; got what NumPy cannot read"):
-        encode_to_parquet(KernelPCA(2).fit(X), [[1.0], [1.0, 2.0]], tmp_path / "codes")
-
-
-def test_a_folder_that_cannot_be_one_is_refused_by_its_argument(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow", reason="parquet needs the extra `tables`")
-    X = data()
-    model = KernelPCA(2).fit(X)
-    (tmp_path / "file").write_text("mine")
-    for bad in (tmp_path / "file", tmp_path / "file" / "below", 3, None, b"codes"):
-        with pytest.raises(InputError, match="folder`? must be"):
-            encode_to_parquet(model, X, bad)
-    assert (tmp_path / "file").read_text() == "mine"
-    (tmp_path / "_rkhs.json").write_text("[1, ")
-    with pytest.raises(InputError, match="holds codes of another model"):
-        encode_to_parquet(model, X, tmp_path)

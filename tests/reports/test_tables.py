@@ -7,14 +7,11 @@ from html import unescape
 from typing import Any
 
 import numpy as np
-import pytest
 
-from rkhs import KernelPCA, make_report
 from rkhs.data import Dataset
 from rkhs.data.columns import spreads
 from rkhs.reports.audit import audit, column_rows
 from rkhs.reports.items import Items, read_items
-from rkhs.reports.pairs import strongest_pairs
 
 X = np.random.default_rng(0).normal(size=(40, 4))
 
@@ -45,7 +42,7 @@ def test_a_row_a_column_says_how_it_was_read() -> None:
     assert 'd="M0 0h3.2v' in rows[1][3]  # a thirtieth of 96
     assert texts_of(rows[2])[1:5] == ["2 classes", "categories", "none", "red (20), blue (10)"]
     assert "svg" not in rows[2][3]
-    assert rows[3][1] == "identifier"
+    assert rows[3][1] == "whole numbers"
     assert texts_of(rows[4])[4:7] == ["1970-01-01", "1970-01-15", "1970-01-30"]
     assert rows[4][1] == "date"
     assert all(row[-1].startswith("<svg") for row in rows)
@@ -63,83 +60,6 @@ def test_numbers_of_few_values_are_numbers_and_far_ones_do_not_flatten_the_bars(
     assert re.findall(r'<path class="far" d="M([\d.]+)', rows[1][-1]) == ["88.0"]  # the last bar holds the far value
     assert column_rows(read_items(np.eye(9), "gram", names=None, columns=[*"abcdefghi"], smiles=None,
                                   image_shape=None), "raw", None) == []  # fmt: skip
-
-
-def test_the_first_rows_stand_as_they_were_read_and_long_cells_are_cut() -> None:
-    cells = np.array([[1234.5678, "a <b> " + "long " * 10, 19_000.5], [None, "short", 19_001.0]] * 4, dtype=object)
-    names = tuple(f"n{i}" for i in range(8))
-    data = Dataset(cells, "table", names, ("size", "note", "day"), "f.csv", dates=("day",))
-    page = make_report(KernelPCA(2, columns="filled").fit(cells), data, target=np.arange(8.0), target_name="y").html
-    found = page.split("<details>")[1].split("</details>")[0]
-    heads, *rows = re.findall("<tr>.*?</tr>", found)
-    assert re.findall(">([^<]*)</th>", heads) == ["", "y", "size", "note", "day"]
-    assert [re.sub("<[^>]*>", "|", row)[2:-2] for row in rows[:2]] == [
-        "n0||0||1234.568|||a &lt;b&gt; long long long long long long lon…|||2022-01-08 12:00",
-        "n1||1||||short||2022-01-09",
-    ]
-    assert f'title="a &lt;b&gt; {"long " * 10}"' in rows[0]
-    assert len(rows) == 5
-    K = X @ X.T
-    assert "<details>" not in make_report(KernelPCA(2, kernel="precomputed").fit(K), K).html
-    wide = np.random.default_rng(0).normal(size=(12, 70))
-    heads = make_report(KernelPCA(2).fit(wide), wide).html.split("<details>")[1].split("</tr>")[0]
-    assert (heads.count("<th "), heads.endswith("…</th>")) == (62, True)
-
-
-def pairs_of(columns: dict[str, Any], target: Any = None) -> list[tuple[frozenset[str], float, str]]:
-    cells = np.column_stack([np.array(column, dtype=object) for column in columns.values()])
-    found = strongest_pairs(items_of(cells, tuple(columns), "table"), target)[1]
-    rows = [(*texts_of(row), *re.findall('data-key="(.*?)"', row[2])) for row in found]
-    return [(frozenset(row[:2]), float(row[4]) * (-1.0 if row[2][0] == "-" else 1.0), row[3]) for row in rows]
-
-
-def test_pairs_have_the_strength_of_scipy_and_pandas_and_copies_are_named() -> None:
-    from scipy.stats import kruskal, spearmanr
-    from scipy.stats.contingency import association
-
-    rng = np.random.default_rng(0)
-    x, kind = rng.normal(size=300), rng.integers(0, 4, 300)
-    y = -x + 0.5 * rng.normal(size=300)
-    near = np.where(rng.random(300) < 0.8, kind, rng.integers(0, 4, 300))
-    level = 2.0 * kind + rng.normal(size=300)
-    gaps = np.where(np.arange(300) % 5 == 0, None, y)
-    columns = {"x": x, "y": gaps, "kind": [f"k{k}" for k in kind], "near": [f"n{k}" for k in near], "level": level}
-    noise = {"noise": rng.normal(size=300), "row id": np.argsort(np.argsort(x)), "flat": np.ones(300)}
-    found = pairs_of({**columns, **noise, "same": 3.0 * x + 1.0}, ("price", 2.0 * level))
-    strengths = {names: (strength, measure) for names, strength, measure in found}
-    copy = "a copy, or the same in other units or names"
-    assert strengths[frozenset(("x", "same"))] == (pytest.approx(1.0), copy)
-    assert strengths[frozenset(("level", "price (the target)"))] == (pytest.approx(1.0), copy)
-    known = np.arange(300) % 5 != 0
-    assert strengths[frozenset("xy")] == (pytest.approx(spearmanr(x[known], y[known])[0]), "Spearman")
-    # Bergsma's correction of Cramer's V, and the adjusted share of the ranks' variance between classes.
-    counts = np.zeros((4, 4), dtype=int)
-    np.add.at(counts, (kind, near), 1)
-    phi = 3.0 * association(counts) ** 2 - 9.0 / 299.0
-    expected = (phi / (3.0 - 9.0 / 299.0)) ** 0.5
-    assert strengths[frozenset(("kind", "near"))] == (pytest.approx(expected), "Cramér's V")
-    between = kruskal(*(level[kind == k] for k in range(4)))[0] / 299.0
-    expected = (1.0 - (1.0 - between) * 299.0 / 296.0) ** 0.5
-    assert strengths[frozenset(("kind", "level"))] == (pytest.approx(expected), "correlation ratio")
-    assert not {"noise", "row id", "flat"} & {name for names, _, _ in found for name in names}
-    assert [abs(strength) for _, strength, _ in found] == sorted((abs(one[1]) for one in found), reverse=True)
-
-
-def test_only_the_same_numbers_in_most_rows_are_copies() -> None:
-    x = np.random.default_rng(5).normal(size=300)
-    few = np.where(np.arange(300) < 100, x, None)
-    measures = {names: measure for names, _, measure in pairs_of({"x": x, "few": few, "curved": np.exp(3.0 * x)})}
-    assert measures[frozenset(("x", "curved"))] == measures[frozenset(("x", "few"))] == "Spearman"
-
-
-def test_few_rows_have_no_pairs_by_chance_and_curves_none() -> None:
-    few = np.random.default_rng(1).normal(size=(12, 20))
-    assert np.abs(np.corrcoef(few.T) - np.eye(20)).max() > 0.7
-    assert pairs_of({f"c{j}": few[:, j] for j in range(20)}) == []
-    assert "No pair is above 0.5" in make_report(KernelPCA(2).fit(X), X).html
-    waves = np.random.default_rng(4).normal(size=(90, 3)) @ np.sin(np.outer([1.0, 2.0, 3.0], np.linspace(0, 3, 120)))
-    assert strongest_pairs(items_of(waves), None) == ("", [])
-    assert "Columns that go together" not in make_report(KernelPCA(1).fit(X[:, :1]), X[:, :1]).html
 
 
 def test_columns_that_are_one_curve_have_no_sentence_on_scales() -> None:

@@ -9,8 +9,9 @@ import pytest
 
 import rkhs
 from rkhs.cli.main import main as command
-from rkhs.data import load_molecules, read_table
+from rkhs.data import load_molecules
 from studies import demo
+from tests.tables import read_table
 
 
 @pytest.mark.usefixtures("all_candidates")

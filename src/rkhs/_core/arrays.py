@@ -253,8 +253,9 @@ def reading(X: Any, name: str) -> Iterator[None]:
             raise InputError(missing_sentence(name)) from None
         few = re.search(r"array with (\d+) sample\(s\).* minimum of (\d+)", str(error))
         if few:
+            rows = "row" if few[2] == "1" else "rows"
             raise InputError(
-                f"{name} must have at least {few[2]} row{'s' * (few[2] != '1')}; got n_samples={few[1]}. Give more rows"
+                f"{name} must have at least {few[2]} {rows}; got n_samples={few[1]}. Give more rows"
             ) from None
         sparse = str(error).startswith("Sparse data was passed")
         if sparse and is_frame(X):
@@ -431,7 +432,9 @@ def frame_of_dicts(names: Sequence[str], X: Any) -> Any:
 def refuse_other_columns(known: Sequence[str], names: Sequence[str], *, frame: bool) -> None:
     """Say which columns of the fit are lacking, and which are none of them."""
     lacking, unknown = ([n for n in some if n not in rest] for some, rest in ((known, names), (names, known)))
-    wrong = [f"it lacks {lacking}"] * bool(lacking) + [f"{unknown} are not among them"] * bool(unknown)
+    wrong = [f"it lacks {lacking}"] if lacking else []
+    if unknown:
+        wrong.append(f"{unknown} are not among them")
     raise InputError(
         f"X must have the columns of fit{', in their order,' * frame} {known}; {', and '.join(wrong) or f'got {names}'}"
         f"{'; X[model.feature_names_in_] chooses them' if frame and not lacking else ''}"

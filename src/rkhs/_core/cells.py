@@ -72,7 +72,7 @@ def warn_of_far(source: str, columns: Iterable[tuple[str, np.ndarray, float, flo
                 f"{title} {far.sum()} of {len(values)}, such as {most:,.6g}; the fit has {low:,.6g} to {high:,.6g}"
             )
     if found:
-        more = f"; and {len(found) - _SHOWN} other columns" * (len(found) > _SHOWN)
+        more = f"; and {len(found) - _SHOWN} other columns" if len(found) > _SHOWN else ""
         warn(f"{source}rows far outside of the range of the fit: {'; '.join(found[:_SHOWN])}{more}")
 
 

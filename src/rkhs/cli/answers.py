@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,27 +82,15 @@ def write_answers(args: argparse.Namespace, answers: Iterator[Answer], notes: di
         print_json(facts | _facts_of(list(answers)))
         return
     alone, exact = _form(args.output)
-    error, right = notes.get("predict", {}).get("held-out error") or 0.0, Counter[bool]()
+    error = notes.get("predict", {}).get("held-out error") or 0.0
     tables = (
         (one.found["predictions"] if alone else one.table if exact else _rounded(one.table, error), one.data)
-        for one in _counted(answers, right)
+        for one in answers
     )
     count, _ = write_number_parts(args.output, tables, None if alone else first.titles, numbered=True)
     if args.output is not None:
         lines = [f"{count} predictions of {few(first.names)}: {args.output}"]
-        if right:
-            facts["accuracy"] = right[True] / right.total()
-            known = f"{right[True]} of {right.total()} rows whose {first.names[0]} is in the file"
-            lines.append(f"accuracy: {facts['accuracy']:.3f} ({known}; of rows of the fit it would be too high)")
         print_result(args, facts | {"rows": count, "output": args.output}, lines)
-
-
-def _counted(answers: Iterable[Answer], right: Counter[bool]) -> Iterator[Answer]:
-    """Answers, while those that the file has are compared with them."""
-    for one in answers:
-        known = one.found.get("in file") or ()
-        right.update(a == b for a, b in zip(one.found["predictions"], known, strict=False) if b)
-        yield one
 
 
 def _form(path: str | None) -> tuple[bool, bool]:

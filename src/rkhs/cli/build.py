@@ -9,7 +9,7 @@ from typing import Any
 
 from rkhs import kernels
 from rkhs._core.errors import InputError
-from rkhs.cli.columns import column_setting, warn_of_series
+from rkhs.cli.columns import column_setting
 from rkhs.cli.engines import engine_settings
 from rkhs.cli.kinds import (
     OBJECTS,
@@ -34,7 +34,7 @@ def build_estimator(
     from rkhs.cli.expressions import parse_setting, parse_value
 
     args = Namespace(**(_NOT_ASKED | vars(args)))
-    cls = _asked(args, data) if cls is None else cls
+    cls = find_estimator(args.estimator or "KernelAutoencoder") if cls is None else cls
     known = cls().get_params(deep=False)
     given = {**(defaults or {}), **_kernels(args, data, known, defaults or {}), **_running(args, known)}
     if args.n_components is not None:
@@ -47,12 +47,6 @@ def build_estimator(
     given.update(settings)
     refuse_unknown(cls, given, known)
     return cls(**given)
-
-
-def _asked(args: argparse.Namespace, data: Dataset) -> type:
-    """The class of a command that fits codes; others warn of series where they read them."""
-    warn_of_series(args, data)
-    return find_estimator(args.estimator or "KernelAutoencoder")
 
 
 def _running(args: argparse.Namespace, known: dict[str, Any]) -> dict[str, Any]:

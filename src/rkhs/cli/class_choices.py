@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rkhs import estimators, evaluation
+from rkhs import evaluation
 from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
 from rkhs.cli.inputs import quiet
 from rkhs.cli.rows import named_rows, row_labels, short_labels, strongest
@@ -21,12 +21,10 @@ if TYPE_CHECKING:
 FOLDS, REPEATS = 5, 5  # of a cross-validated accuracy
 _COMPONENTS = 10
 _MOST_COMPONENTS = 40  # of sequences
-_MORE_COMPONENTS = (20, 40)  # of a table, compared by its classes
 _CONTRADICTED, _MOST_NAMED = 0.5, 10  # difference of two probabilities, and suspicious labels that are named
 # From this accuracy on all labels contradicted so are suspicious. Below it classes overlap, and those are that are
 # twice as frequent as the probabilities of all classes let expect.
 _DISTINCT, _OVERLAP = 0.9, 0.5
-_READ = {"filled": "standardised", "ranked": "as ranks"}
 
 
 def defaults_of_classes(
@@ -39,46 +37,6 @@ def defaults_of_classes(
     kernel, sentence = choose_for_sequences(data.items[known], classes)
     count = max(_COMPONENTS, min(_MOST_COMPONENTS, data.n_samples // 4))
     return {"n_components": count, "kernel": kernel}, sentence
-
-
-def choose_columns(
-    args: argparse.Namespace,
-    estimator: estimators.KernelEstimator,
-    data: Dataset,
-    known: np.ndarray,
-    classes: np.ndarray,
-) -> str | None:
-    """Set how numbers of a table are read, and the number of components, where no flag does; say how."""
-    asked = {text.partition("=")[0] for text in args.set or ()}
-    if getattr(estimator, "columns", None) != "filled" or "columns" in asked:
-        return None
-    free = args.n_components is None and "n_components" not in asked
-    errors = _errors_by_columns(data, known, classes, data.n_samples // 4 if free else 0)
-    columns, count = min(errors, key=lambda one: errors[one])
-    estimator.set_params(columns=columns, **({"n_components": count} if count > _COMPONENTS else {}))
-    return (
-        f"numbers {_READ[columns]}, chosen by the classes, as is the number of components; leave-one-out errors of "
-        "principal components (1: the shares alone): "
-        + ", ".join(f"{count} {_READ[columns]} {error:.3f}" for (columns, count), error in errors.items())
-    )
-
-
-def _errors_by_columns(
-    data: Dataset, known: np.ndarray, classes: np.ndarray, most: int
-) -> dict[tuple[str, int], float]:
-    """Leave-one-out errors of classes by principal components, by how numbers are read and how many there are."""
-    from rkhs.features import FilledTable
-
-    errors: dict[tuple[str, int], float] = {}
-    for columns, table in (("filled", FilledTable()), ("ranked", FilledTable(numbers="ranks"))):
-        with quiet():  # the fit reads the rows again
-            X = table.fit(data.X).transform(data.X)
-        X = (X @ np.linalg.eigh(np.cov(X.T).reshape(X.shape[1], -1))[1][:, ::-1])[known]
-        counts = [count for count in _MORE_COMPONENTS if count <= min(X.shape[1], most)]
-        for count in (_COMPONENTS, *counts):
-            head = evaluation.SmoothClassifier().fit(X[:, :count], classes)
-            errors[columns, count] = head.leave_one_out_error_
-    return errors
 
 
 def codes_of_parts(
@@ -143,9 +101,7 @@ def cross_validated(
     }
 
 
-def suspicious_labels(
-    data: Dataset, rows: np.ndarray, y: np.ndarray, shares: np.ndarray, ids: list[str]
-) -> list[dict[str, Any]]:
+def suspicious_labels(data: Dataset, rows: np.ndarray, y: np.ndarray, shares: np.ndarray) -> list[dict[str, Any]]:
     """Rows to whose label the others give far less probability than to another class, the most contradicted first.
 
     Where classes overlap, as many such labels as are to be expected of rows without a mistake are none.
@@ -159,21 +115,13 @@ def suspicious_labels(
     margins = np.where(distinct | (of_label <= often.max(initial=-1.0)), shares.max(axis=1) - of_label, 0.0)
     found = [i for i in np.argsort(-margins, kind="stable").tolist() if margins[i] > _CONTRADICTED]
     likelier = names[shares.argmax(axis=1)]
-    return [
-        {"row": labels[rows[i]], "label": str(y[i]), "likelier": str(likelier[i]), "by": margins[i]}
-        | ({"identifier": ids[rows[i]]} if ids[rows[i]] else {})
-        for i in found
-    ]
+    return [{"row": labels[rows[i]], "label": str(y[i]), "likelier": str(likelier[i]), "by": margins[i]} for i in found]
 
 
 def suspicious_sentence(data: Dataset, found: list[dict[str, Any]]) -> Iterator[str]:
     """Name the labels that look wrong, if there are any."""
     called = dict(zip(row_labels(data), short_labels(data), strict=True))
-    named = [
-        f"{called[one['row']]} ({', '.join(filter(None, [one.get('identifier'), one['label']]))}, by the others "
-        f"{one['likelier']})"
-        for one in found[:_MOST_NAMED]
-    ]
+    named = [f"{called[one['row']]} ({one['label']}, by the others {one['likelier']})" for one in found[:_MOST_NAMED]]
     if named:
         what = f"suspicious labels, which the other rows contradict{strongest(len(found), _MOST_NAMED)}"
         yield f"{what}: {', '.join(named)}{named_rows(data)}; check them in the file"

@@ -10,60 +10,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rkhs import estimators, evaluation, kernels
-from rkhs._core.errors import InputError, quote
-from rkhs.cli.columns import column_notes, warn_of_series
-from rkhs.cli.inputs import changed, read_for_model, read_input, refuse_lone_labels, user_errors
-from rkhs.cli.kinds import default_kernel, diag_options
-from rkhs.cli.options import DROP, INPUT, JSON, LABELS, MIXED, MODEL, as_command, flags_in, refuse_flags
-from rkhs.cli.outputs import TABLES, Outputs, check_diagonal, of_class, read_model_file
+from rkhs._core.errors import InputError
+from rkhs.cli.columns import column_notes
+from rkhs.cli.inputs import changed, read_for_model, user_errors
+from rkhs.cli.kinds import default_kernel
+from rkhs.cli.options import refuse_flags
+from rkhs.cli.outputs import TABLES, Outputs, of_class, read_model_file
 from rkhs.cli.robust import outlier_sentence
 from rkhs.cli.rows import write_number_parts
 from rkhs.cli.summaries import print_result, table_lines
-from rkhs.cli.targets import read_targets, read_with_values, values_of_column, with_groups
+from rkhs.cli.targets import as_classes, groups_of, read_rows, target_columns
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.persistence import ModelFile
 
 
-EXAMPLES = """\
-examples:
-  rkhs compare table.csv --predict class
-  rkhs compare customers.csv --mixed --drop-columns customer_id --predict churn
-  rkhs compare molecules.csv --smiles smiles --predict solubility --n-components 5
-  rkhs compare GunPoint.tsv --kind series --targets labels.csv
-  rkhs compare gram.npy --gram --targets labels.csv
-  rkhs compare table.csv --predict class --few-labels 20
-  rkhs compare new.csv --model model.rkhs --model other.rkhs --errors errors.csv
-
-Each method makes codes without the target, from the training rows of a split alone. Nearest neighbours, a smooth
-kernel regression and a random forest then learn the target from them. Columns of tables are standardised. Rows
-whose target is empty help to make the codes.
-
-With --model the errors of saved models on the rows are compared. They are unbiased on rows that no model was
-fitted to."""
-
-_OF_MODELS = """
-how well models rebuild the rows (--model):
---space {auto,input,feature} [auto]  measure distances between vectors or between features (default: what the
-    model rebuilds)
---diag VALUE  k(x, x) of the rows, for a Gram model
---top-k K,K,...  also how often decoding the code of a row ranks the row among the best K rows of the file
---errors FILE  write the errors, one column for each model (.csv, .xlsx, .parquet or .npy)"""
-OPTIONS = f"""
-INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
---predict COLUMN  column of the file that holds what to predict
---targets FILE  file with one class or number per row, or the table that has --predict
---model MODEL  in place of a target: report the error of a saved model on the rows; may be given several times
---kernel EXPRESSION  kernel of kernel PCA and the autoencoder (default: the default of each)
---gram  the input is a Gram matrix of the items{MIXED}{LABELS}{DROP}
---n-components N [10]  number of components of a code (default %(default)s)
---splits N [5]  number of random splits, each with a quarter of the rows held out (default %(default)s)
---groups COLUMN  column of labels of rows, such as persons: rows with one label stay on one side of a split
---few-labels N  learners see the targets of N rows of a split only; codes are learned from all of them in any case
---at-most N [2000]  largest number of rows used, drawn at random (default %(default)s)
---seed N [0]  seed of the splits and of all random numbers (default %(default)s){JSON}{_OF_MODELS}{MODEL}{INPUT}"""
-_OF_TARGETS = ("predict", "targets", "gram", "mixed", "drop_columns", "few_labels", "kernel", "groups", "labels")
+_SPLITS, _MOST_ROWS = 5, 2000
+_OF_TARGETS = ("predict", "targets", "classes", "gram", "drop_columns", "kernel", "groups", "labels")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -73,25 +37,25 @@ def run(args: argparse.Namespace) -> None:
         _compare_models(args)
         return
     if args.predict is None and args.targets is None:
-        refuse_lone_labels(args, "--predict")
         raise InputError(
             "rkhs compare predicts a column from the others: name it with --predict COLUMN, or a file of values with "
             "--targets FILE; to measure how well models rebuild the rows, name them with --model MODEL"
         )
-    refuse_flags(args, flags_in(_OF_MODELS + MODEL), "is for --model, not for a target; leave it out")
+    refuse_flags(args, ["errors"], "is for --model, not for a target; leave it out")
     Outputs(("INPUT", args.input), ("--targets", args.targets), ("--labels", args.labels))
-    args = with_groups(args)
-    data, y = _read(args)
-    groups = None if args.groups is None else values_of_column(args, args.groups, "--groups", data)
+    rows = read_rows(args, predict=_target(args), groups=args.groups)
+    data, groups = rows.data, groups_of(rows)
+    y = rows.columns["--predict"][0]
+    if args.classes:
+        y = as_classes(y)
     from rkhs.cli.expressions import parse_kernel  # a wrong file is refused before this
 
     kernel = "auto" if args.kernel is None else parse_kernel(args.kernel)
     X, kind = _as_matrix(data, kernel)
-    warn_of_series(args, data)
     notes = column_notes(data)
     remarks = []
-    if len(X) > args.at_most:
-        remarks.append(f"{args.input}: {len(X)} rows, of which {args.at_most} are used (--at-most)")
+    if len(X) > _MOST_ROWS:
+        remarks.append(f"{args.input}: {len(X)} rows, of which {_MOST_ROWS} are used")
     components = args.n_components if kind == "gram" else min(args.n_components, X.shape[1])
     if components < args.n_components:
         remarks.append(f"{components} components in place of {args.n_components}: the input has no more columns")
@@ -102,15 +66,14 @@ def run(args: argparse.Namespace) -> None:
             n_components=components,
             kind=kind,
             kernel="auto" if kind == "gram" else kernel,
-            n_splits=args.splits,
-            n_labels=args.few_labels,
+            n_splits=_SPLITS,
             groups=groups,
-            at_most=args.at_most,
-            seed=args.seed,
+            at_most=_MOST_ROWS,
+            seed=0,
             progress=sys.stderr.isatty(),
         )
     facts = _facts(args, found, len(X), components) | {"notes": notes}
-    print_result(args, facts, [*remarks, *notes, _sizes(args, found.sizes), *_scores(found, args.splits)])
+    print_result(args, facts, [*remarks, *notes, _sizes(args, found.sizes), *_scores(found)])
 
 
 def _facts(args: argparse.Namespace, found: evaluation.CodeComparison, n: int, components: int) -> dict[str, Any]:
@@ -118,7 +81,7 @@ def _facts(args: argparse.Namespace, found: evaluation.CodeComparison, n: int, c
     return {
         "input": args.input,
         "rows": n,
-        "rows used": min(n, args.at_most),
+        "rows used": min(n, _MOST_ROWS),
         "components": components,
         "sizes": asdict(found.sizes),
         "measure": found.measure,
@@ -131,16 +94,16 @@ def _sizes(args: argparse.Namespace, sizes: evaluation.Sizes) -> str:
     known = f"all {sizes.used}" if sizes.known == sizes.used else f"{sizes.known} of the {sizes.used}"
     what = "the target" if args.predict is None else args.predict
     return (
-        f"{what} is known of {known} rows. In each of {args.splits} splits {sizes.test} rows are set aside and "
+        f"{what} is known of {known} rows. In each of {_SPLITS} splits {sizes.test} rows are set aside and "
         f"predicted ({sizes.tested} different ones in all), codes are learned from {sizes.codes} other rows without "
         f"{what}, learners from {sizes.learners} rows with it"
     )
 
 
-def _scores(found: evaluation.CodeComparison, n_splits: int) -> list[str]:
+def _scores(found: evaluation.CodeComparison) -> list[str]:
     heads = list(dict.fromkeys(row.head for row in found.rows))
     lines = [
-        f"{found.measure}, mean of {n_splits} splits and its standard error; seconds to make the codes",
+        f"{found.measure}, mean of {_SPLITS} splits and its standard error; seconds to make the codes",
         "".join([f"{'':16}", *(f"{head:>18}" for head in heads), f"{'seconds':>10}"]),
     ]
     for name in dict.fromkeys(row.method for row in found.rows):
@@ -150,20 +113,12 @@ def _scores(found: evaluation.CodeComparison, n_splits: int) -> list[str]:
     return [*lines, found.verdict]
 
 
-def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
-    """The items and what is to be predicted, in the same order."""
-    if args.targets is not None:
-        data = read_input(args, args.input)
-        with user_errors():
-            y = read_targets(args, data)
-        if len(y) != len(data.X):
-            raise InputError(
-                f"{args.targets}: --targets must have one row for each row of the input, {len(data.X)}; got {len(y)}"
-            )
-        return data, y
-    if args.gram and args.labels is None:
-        raise InputError("--gram has no column to predict: name a file with --labels, by names of rows, or --targets")
-    return read_with_values(args, args.predict, "--predict")
+def _target(args: argparse.Namespace) -> list[str | int]:
+    """The one column to predict."""
+    names = target_columns(args)
+    if len(names) != 1:
+        raise InputError(f"rkhs compare predicts one column; got {len(names)}; name one with --predict")
+    return names
 
 
 def _as_matrix(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:
@@ -190,21 +145,18 @@ def _compare_models(args: argparse.Namespace) -> None:
     facts = {"input": args.input, "rows": len(data.row_numbers), "models": rows, "errors": args.errors}
     lines = [f"{args.input}: {len(data.row_numbers)} rows", *table_lines(list(map(_texts, rows)))]
     if len({row["space"] for row in rows}) > 1:
-        lines.append("note: the models are measured in several spaces; --space feature or input makes them comparable")
+        lines.append("note: the models are measured in several spaces, so that their errors are not comparable")
     print_result(args, facts | ({"stand apart": notes} if notes else {}), [*lines, *notes])
 
 
 def _with_codes(args: argparse.Namespace, path: str) -> ModelFile:
     """Read a model file; a model that rebuilds no rows is refused before any row is read."""
-    first = path == args.model[0]  # whose --sha256 is given
-    file = read_model_file(changed(args, model=path, sha256=args.sha256 if first else None))
+    file = read_model_file(changed(args, model=path, sha256=None, max_bytes=None))
     classes = file.notes.get("predict", {}).get("columns") if hasattr(file.estimator, "transform") else None
     if classes is not None or not hasattr(file.estimator, "transform"):
-        command = as_command(["predict", path, args.input, "-o", "predicted.csv"])
-        got = of_class(file.estimator) if classes is None else f"a model of the class {quote(classes[0])}"
         raise InputError(
-            f"{path}: rkhs compare --model measures how well a model rebuilds rows; got {got}, which predicts; this "
-            f"command writes its predictions of the rows{', and their accuracy' * bool(classes)}:{command}"
+            f"{path}: rkhs compare --model measures how well a model rebuilds rows; got {of_class(file.estimator)} "
+            "that predicts; use rkhs predict"
         )
     return file
 
@@ -213,31 +165,30 @@ def _measured(args: argparse.Namespace, path: str, file: ModelFile) -> tuple[Dat
     """The file as a model reads it, the errors of its rows, a row of the table, and which rows stand apart."""
     data = read_for_model(args, args.input, file.estimator, file.notes)
     # Reals between the bits of a fingerprint mean nothing.
-    space = "feature" if args.space == "auto" and data.kind == "molecules" else args.space
-    check_diagonal(args, file.estimator)
+    space = "feature" if data.kind == "molecules" else "auto"
+    _refuse_unknown_diagonal(args.input, file.estimator)
     with user_errors():
-        found = evaluation.reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
-        row = _row(path, file.estimator, found) | _top(args, file.estimator, data.items)
+        found = evaluation.reconstruction(file.estimator, data.items, space=space)
     outlier_note = outlier_sentence(found.errors, file.notes["robust"], data) if "robust" in file.notes else ""
     named = f"{path}: " if outlier_note and len(args.model) > 1 else ""
-    return data, found.errors, row, named + outlier_note
+    return data, found.errors, _row(path, file.estimator, found), named + outlier_note
 
 
 def _texts(row: dict[str, Any]) -> dict[str, str]:
-    forms = {name: "{:.1%}" if name.startswith(("variance rebuilt", "top ")) else "{:.5g}" for name in row}
+    forms = {name: "{:.1%}" if name == "variance rebuilt" else "{:.5g}" for name in row}
     return {name: forms[name].format(value) if isinstance(value, float) else str(value) for name, value in row.items()}
 
 
-def _top(args: argparse.Namespace, model: estimators.KernelEstimator, X: Any) -> dict[str, float]:
-    """Shares of rows among the best k, a column each."""
-    if args.top_k is None:
-        return {}
-    parts = args.top_k.split(",")
-    ks = [int(part) for part in parts if part.strip().isdecimal()]
-    if len(ks) < len(parts) or 0 in ks:
-        raise InputError(f"--top-k must be whole numbers from 1, with commas between; got {quote(args.top_k)}")
-    top = evaluation.decoding_quality(model, X, ks=ks, **diag_options(args, model)).top
-    return {f"top {k}": float(share) for k, share in top.items()}
+def _refuse_unknown_diagonal(path: str, model: estimators.KernelEstimator) -> None:
+    """Refuse kernel values of rows whose own ``k(x, x)`` can be anything."""
+    from rkhs._core.linalg import constant_value  # which imports torch
+
+    known = getattr(model, "train_diag_", None) if model.kernel_.domain == "gram" else None
+    if known is not None and constant_value(known) is None:
+        raise InputError(
+            f"{path}: errors need k(x, x) of these rows, which differ in the fit; normalise both matrices, "
+            "k(x, y) / sqrt(k(x, x) k(y, y)), and fit again"
+        )
 
 
 def _row(path: str, model: estimators.KernelEstimator, found: Any) -> dict[str, Any]:

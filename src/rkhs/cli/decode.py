@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,30 +13,16 @@ import numpy as np
 from rkhs import estimators, outputs
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
-from rkhs.cli.inputs import chunks_for_model, reading_options, user_errors
+from rkhs.cli.inputs import chunks_for_model, user_errors
 from rkhs.cli.kinds import diag_options
-from rkhs.cli.options import FILE, INPUT, MODEL
 from rkhs.cli.outputs import SHEETS, TABLES, Outputs, of_class, read_model_file
 from rkhs.cli.rows import write_number_parts
-from rkhs.data import Dataset, formats, read_table
-from rkhs.data.layout import find_layout
-from rkhs.data.table_reader import Options, column_titles
+from rkhs.data import Dataset, formats
+from rkhs.data.dataset import existing_path
+from rkhs.data.frames import read_frame, to_dataset
+from rkhs.data.items import read_objects
 from rkhs.data.writers import write_rows
 
-_OWN = ("code", "rank", "candidate", "name", "squared_distance")  # columns of a ranking
-
-OPTIONS = f"""{FILE}
-CODES  a file that rkhs transform wrote
--o, --output FILE  (required) file to write; rankings are .csv or .xlsx
---candidates FILE  items to choose from, read like the input of the fit (for a Gram model their kernel values with the
-    training rows); default: vectors where the model has them, else the training items. A ranking counts them from 1 in
-    the order of the file, and holds the cells of the rows that it found in a .csv or .tsv table
---by {{auto,codes,features}} [auto]  ranking of candidates: by their own codes, or by the features that the codes decode
-    to, where training items come first (default auto: codes for models of features)
---n-best K  number of candidates listed for each code (default 5)
---chunk-rows N [10000]  number of candidates held in memory at a time (.csv, .tsv, .smi and .npy files; default
-    %(default)s)
---diag VALUE  k(z, z) of the candidates, for a Gram model and --by features{MODEL}{INPUT}"""
 Names = Sequence[str] | dict[int, str] | None  # by number of the candidate
 
 
@@ -53,19 +39,19 @@ def run(args: argparse.Namespace) -> None:
         return
     if not args.output.lower().endswith(SHEETS):
         raise InputError(f"rankings are written as .csv or .xlsx; got {args.output!r}; change the file name")
-    codes = _read_codes(args.codes, model)
+    codes = _read_codes(args.codes)
     with user_errors():
         ranking, names, texts, lost = _ranked(args, model, file.notes, codes.X)
     text = "smiles" if known.get("kind") == "molecules" else "text"
     columns = {title: c for title, c in (("name", names), (text, texts)) if c is not None}
     places = _places(ranking.indices.ravel().tolist(), lost)
-    write_rows(args.output, _rows(ranking, codes.row_names, columns, places, _cells(args, known, places.values())))
+    write_rows(args.output, _rows(ranking, codes.row_names, columns, places))
     print(f"{ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
 
 
 def _write_vectors(args: argparse.Namespace, model: estimators.KernelEstimator, known: dict[str, Any]) -> None:
     """Rows of numbers, or of numbers and texts, as they were before they were encoded."""
-    codes = _read_codes(args.codes, model)
+    codes = _read_codes(args.codes)
     with user_errors():
         vectors = model.inverse_transform(codes.X)
     titles = known.get("column_names") or [f"column{j}" for j in range(vectors.shape[1])]
@@ -126,31 +112,17 @@ def _training_names(model: estimators.KernelEstimator, known: dict[str, Any]) ->
     return names, texts
 
 
-def _read_codes(path: str, model: estimators.KernelEstimator) -> Dataset:
-    """Codes; in a table with the columns that ``rkhs transform`` writes the one next to them holds names of rows."""
-    titles = column_titles(path)
-    width = model.codes_.shape[1] if hasattr(model, "codes_") else 0
-    written = [f"code{i}" for i in range(width)]
-    others = [title for title in titles if title not in written]
-    named = len(others) == 1 and others[0] and set(written) <= set(titles)
-    return read_table(path, columns=written, index_column=others[0]) if named else read_table(path)
-
-
-def _cells(
-    args: argparse.Namespace, known: dict[str, Any], numbers: Iterable[int]
-) -> tuple[list[str], dict[int, list[str]]]:
-    """Names of the columns of a table of candidates, and the cells of the rows that were found, as they are written."""
-    tabular = args.candidates is not None and formats.is_text_table(args.candidates)
-    if not tabular or known.get("kind") not in ("vectors", "table", "molecules"):
-        return [], {}
-    options = {"header": True if known.get("column_names") else None, **reading_options(args)}
-    layout = find_layout(Path(args.candidates), Options(**options))
-    if layout.names is None:
-        return [], {}
-    wanted, rows = set(numbers), (cells for _, cells in layout.rows() if not layout.is_blank(cells))
-    reserved = {*_OWN, "smiles"} if known.get("kind") == "molecules" else _OWN
-    titles = [f"row.{name}" if name in reserved else name for name in layout.names]
-    return titles, {i: cells for i, cells in enumerate(rows) if i in wanted}
+def _read_codes(path: str) -> Dataset:
+    """Codes of an array, or of a table that ``rkhs transform`` wrote."""
+    file = existing_path(path)
+    if formats.extension_of(file) not in formats.TABLES:
+        return read_objects(file, None, fingerprint={})
+    frame = read_frame(file, {})
+    codes = [name for name in frame.columns if re.fullmatch(r"code\d+", str(name))]
+    others = [name for name in frame.columns if name not in codes]
+    if codes and len(others) == 1:
+        frame = frame.set_index(others[0])
+    return to_dataset(frame, path)
 
 
 def _rows(
@@ -158,12 +130,11 @@ def _rows(
     rows: Sequence[str] | None,
     columns: dict[str, Any],
     in_file: dict[int, int],
-    cells: tuple[list[str], dict[int, list[str]]],
 ) -> Iterator[list[Any]]:
     """One row per code and candidate, nearest first, with the columns that there are; rows count from 1."""
-    yield ["code", "rank", "candidate", *columns, "squared_distance", *cells[0]]
+    yield ["code", "rank", "candidate", *columns, "squared_distance"]
     for i, (indices, distances) in enumerate(zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)):
         for place, (j, distance) in enumerate(zip(indices, distances, strict=True), 1):
             row, found = in_file[j], [column[j] for column in columns.values()]
             code = i + 1 if rows is None else rows[i]
-            yield [code, place, row + 1, *found, distance, *cells[1].get(row, ())]
+            yield [code, place, row + 1, *found, distance]

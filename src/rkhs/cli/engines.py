@@ -36,8 +36,9 @@ def find_rows(args: argparse.Namespace, data: Dataset) -> Any:
 
 def open_stream(args: argparse.Namespace) -> Dataset:
     """Rows that are read block by block; nothing of them is in memory."""
-    chosen = next((name for name in ("columns", "drop_columns", "transpose", "window") if getattr(args, name)), None)
-    if args.gram or args.kind not in (None, "vectors") or chosen is not None:
-        other = "--gram" if args.gram else "--kind" if chosen is None else f"--{chosen.replace('_', '-')}"
-        raise InputError(f"--stream reads all columns of rows of numbers; leave out {other}")
+    for name in ("gram", "columns", "drop_columns", "transpose"):
+        if getattr(args, name):
+            raise InputError(f"--stream reads all columns of rows of numbers; leave out --{name.replace('_', '-')}")
+    if args.kind not in (None, "vectors"):
+        raise InputError(f"--stream reads all columns of rows of numbers; leave out --kind {args.kind}")
     return Dataset(engines.as_rows(args.input, "INPUT"), "vectors", None, None, args.input)  # type: ignore[arg-type]

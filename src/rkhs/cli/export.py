@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rkhs.cli.options import FILE, MODEL
 from rkhs.cli.outputs import Outputs, read_model_file
-
-OPTIONS = f"""{FILE}
--o, --output FILE  (required) file to write, such as model.onnx
---part {{encoder,decoder}}  half of the model to write (default: the encoder; a model that predicts is written whole)
---dtype {{float64,float32}} [float64]  type of the numbers (default %(default)s)
---plain  export the codes of the encoder alone, without refining{MODEL}"""
 
 
 def run(args: argparse.Namespace) -> None:

@@ -11,25 +11,12 @@ from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.engines import find_rows, open_stream
-from rkhs.cli.inputs import read_input, refuse_lone_labels, user_errors
-from rkhs.cli.kinds import choose_by_classes, chose_kernel
-from rkhs.cli.options import (
-    DROP,
-    ENGINE,
-    INPUT,
-    JSON,
-    KERNEL,
-    LABELS,
-    LOG10,
-    MIXED,
-    ROBUST,
-    SCALE,
-    TARGET_KIND,
-    refuse_flags,
-)
+from rkhs.cli.inputs import read_input, user_errors
+from rkhs.cli.kinds import chose_kernel
+from rkhs.cli.options import refuse_flags
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.predictors import fit_predictor
-from rkhs.cli.robust import Fitted, fit_items, plan_robust
+from rkhs.cli.robust import Fitted, fit_items
 from rkhs.cli.rows import write_number_parts
 from rkhs.cli.summaries import print_result
 
@@ -38,75 +25,9 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 
-EXAMPLES = """\
-input: tables (.csv, .tsv, .xlsx, .parquet, .npy, .npz; .csv.gz, .feather, .txt), molecules (.smi, .sdf; --smiles
-COLUMN), sequences (.fasta, .txt), graphs (a folder in the TU format or of .graphml, .gml and .edgelist files),
-series (.ts; --kind series), curves (--kind curves), spectra (.mgf, .msp, .ms).
-
-kernels: a name, name(parameter=value), and sums, products and multiples of such: 'gaussian(gamma=median) + 0.1*linear'.
-Quote them for the shell. Names and short names, with the defaults by kind marked *:
-  vectors    gaussian (rbf), laplacian, matern, linear, cosine, polynomial (poly), arccosine, ntk
-  molecules  tanimoto *, minmax (* for counts); molecules, moleculetanimoto (on SMILES; molecules * with --predict)
-  graphs     weisfeilerlehman (wl), shortestpath (sp); 'wl(2) + sp' *
-  sequences  spectrum *, mismatch; texts: spectrum(1, tokens=words) *
-  series     shiftinvariant (sink) * for one channel and one length, globalalignment (gak) * for several lengths,
-             'sink + gak' * for several channels, dynamictimewarping (dtw)
-  spectra    massspectrum *
-  curves     functionalgaussian, functionallaplacian; * those of vectors
-  any of scikit-learn's on vectors: fromsklearn(chi2), "fromsklearn(chi2, {gamma: 2})"
-A kernel of your own cannot be named here: write its Gram matrix to a file, and pass that with --gram.
-
-examples:
-  rkhs fit table.csv -o model.rkhs --codes codes.csv
-  rkhs fit table.parquet --kernel 'matern(nu=1.5)' --n-components 5 --set max_iter=1000 -o model.rkhs
-  rkhs fit molecules.smi -o model.rkhs            (Tanimoto kernel on Morgan fingerprints)
-  rkhs fit table.csv --smiles structure --fingerprint counts --radius 3 -o model.rkhs
-  rkhs fit promoters.fasta --kernel 'mismatch(k=5, m=1)' -o model.rkhs
-  rkhs fit MUTAG/ --kernel 'wl(n_iter=3)' -o model.rkhs
-  rkhs fit GunPoint_TRAIN.tsv --kind series --kernel gak -o model.rkhs
-  rkhs fit GunPoint_TRAIN.tsv --kind series --choose-kernel -o model.rkhs    (by the classes in the file)
-  rkhs fit gram.npy --gram -o model.rkhs
-  rkhs fit table.csv --predict price --loss huber -o model.rkhs
-  rkhs fit table.csv --mixed --predict churn -o model.rkhs    (classes, known in some rows)
-  rkhs fit spectra.mgf --predict smiles -o model.rkhs    (structures, found in lists of candidates)
-  rkhs fit curves.csv --kind curves --robust --scores scores.csv -o model.rkhs
-  rkhs fit curves.csv --leave-out 7,42,156 -o model.rkhs
-  rkhs fit big.npy --engine dask --scheduler tcp://host:8786 -o model.rkhs
-"""
-FIT = f"""
---estimator NAME  estimator to fit (default KernelAutoencoder)
---set PARAM=VALUE  set any parameter of the estimator; may be given several times
---seed N  seed of all random numbers; the same seed gives the same model{KERNEL}
---gram  the input is a square Gram matrix, or distances d, read as exp(-d / median), or a .npz file of several
-    matrices of the same items{MIXED}{SCALE}{LABELS}{DROP}"""
-COMPONENTS = "\n--n-components P  dimension of the codes; 10,2,10 for a deep autoencoder"
-OPTIONS = f"""
-INPUT  a file or folder; see below
--o, --output MODEL  model file to write, such as model.rkhs; not needed with --codes{COMPONENTS}{FIT}
---codes FILE  write the codes of the input (.csv, .xlsx, .parquet or .npy)
---stream  read a .npy or parquet file block by block; estimators other than the default need
-    --set 'storage=nystroem(1000)'
---choose-kernel  take the kernel of graphs or series that predicts the classes in the file best (leave-one-out)
---plan  fit nothing; print what the fit would do: storage, memory, problem and settings (not with --predict)
---quiet  no progress and no summary{JSON}
-prediction of numbers or of a class:
---predict COLUMN,...  columns of numbers, or one of texts that are classes or SMILES, to predict from the others, or
-    from the SMILES, texts or other items with them; the settings are chosen by cross-validation. Cells of classes may
-    be empty
---targets FILE  table that holds these columns, with the same rows as INPUT; without --predict all its columns are
-    predicted, such as the second halves of curves, and it is read by the same flags as INPUT{LOG10}{TARGET_KIND}
---drop-rare N  take classes with fewer than N rows for unknown
---groups COLUMN  column that says which rows belong together, such as those of one person: they are left out together
-    where settings are chosen and errors measured, and the column predicts nothing
---loss {{squared,huber,epsilon_insensitive,squared_epsilon_insensitive,auto}}  default squared; huber and
-    epsilon_insensitive are robust to outliers; auto: squared or huber, by error{ROBUST}
---scores FILE  with --robust: write a score for each row; above 1 the row looks wrong{ENGINE}{INPUT}"""
-
-
 def run(args: argparse.Namespace) -> None:
     """Fit, and write the model."""
-    plan_robust(args)
-    if [args.predict, args.targets] != [None, None]:
+    if args.predict is not None or args.targets is not None:
         fit_predictor(args)
         return
     _plan(args)
@@ -123,26 +44,17 @@ def run(args: argparse.Namespace) -> None:
     seconds = time.perf_counter() - args.started
     facts = _facts(args, fitted.model, data, of_columns) | {"seconds": seconds, "model": args.output}
     facts |= {"codes": args.codes} | ({"robust": sentences[0]} | robust if sentences else {})
-    written = {"model": args.output, "codes": args.codes, "scores": args.scores}
+    written = {"model": args.output, "codes": args.codes}
     files = [f"{what}: {path}" for what, path in written.items() if path is not None]
     print_result(args, facts, [_summary(fitted.model, data, seconds), *sentences, *of_columns, *files])
 
 
 def _estimator(args: argparse.Namespace, data: Dataset) -> KernelEstimator:
-    """The estimator that is fitted; its kernel is said where the user did not choose it."""
-    loud = not args.quiet and not args.json
-    if not args.choose_kernel:
-        estimator = build_estimator(args, data)
-        if loud:
-            print_kernel(args, estimator, data)
-        return estimator
-    with user_errors():
-        choice = choose_by_classes(args, data)
-    if loud:
-        errors = (f"{kernel!r} {error:.3f}" for kernel, error in zip(choice.kernels, choice.errors, strict=True))
-        sentences = f"chosen by the classes; leave-one-out errors (1: the mean): {', '.join(errors)}"
-        print(f"kernel: {choice.kernel!r}, {sentences}", flush=True)
-    return build_estimator(args, data, None, {"kernel": choice.kernel})
+    """The estimator that is fitted; its kernel is printed where the user did not choose it."""
+    estimator = build_estimator(args, data)
+    if not args.quiet and not args.json:
+        print_kernel(args, estimator, data)
+    return estimator
 
 
 def print_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> None:
@@ -162,23 +74,18 @@ def _print_plan(args: argparse.Namespace, estimator: KernelEstimator, data: Data
 
 def _plan(args: argparse.Namespace) -> None:
     """Look at the flags and at the files that will be written."""
-    refuse_lone_labels(args, "--predict")
     refuse_flags(
-        args,
-        ("loss", "groups", "drop_rare", "log10", "target_kind"),
-        "needs --predict COLUMN; name a column, or leave it out",
+        args, ("loss", "groups", "classes", "labels"), "needs --predict COLUMN; name a column, or leave it out"
     )
     outputs = Outputs(("INPUT", args.input))
-    if [args.output, args.codes, args.plan] == [None, None, False]:
+    if args.output is None and args.codes is None and not args.plan:
         raise InputError("name what to write: a model with -o MODEL, codes with --codes FILE, or both; got neither")
     outputs.add_model("-o", args.output)
     outputs.add("--codes", args.codes, TABLES)
-    outputs.add("--scores", args.scores, TABLES)
 
 
 def _write(args: argparse.Namespace, fitted: Fitted, data: Dataset, robust: dict[str, Any]) -> None:
-    """The model first, then the codes, then the scores."""
-    codes = fitted.codes
+    """The model first, then the codes."""
     written: tuple[str, ...] = ()
     if args.output is not None:
         with after_writing():
@@ -186,10 +93,8 @@ def _write(args: argparse.Namespace, fitted: Fitted, data: Dataset, robust: dict
         written = (f"the model is written: {args.output}",)
     if args.codes is not None:
         with after_writing(*written):
-            write_number_parts(args.codes, [(codes, data)], numbered=len(codes) < data.row_numbers[-1])
-    if args.scores is not None:
-        with after_writing(f"written: {', '.join(path for path in (args.output, args.codes) if path is not None)}"):
-            fitted.write_scores(args.scores, data)
+            numbered = len(fitted.codes) < data.row_numbers[-1]
+            write_number_parts(args.codes, [(fitted.codes, data)], numbered=numbered)
 
 
 def _facts(

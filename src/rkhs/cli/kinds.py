@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -12,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from rkhs import estimators, kernels, selection
-from rkhs._core.errors import InputError
-from rkhs.cli.options import refuse_flags
+from rkhs._core.errors import InputError, warn
+from rkhs.cli.options import changed
 from rkhs.cli.parser import hint
 from rkhs.data.dataset import Dataset, titles_of
 from rkhs.data.fasta import masked_letters, with_letters_of
-from rkhs.data.formats import FINGERPRINTS, is_table
-from rkhs.data.known_columns import read_numbers
-from rkhs.data.text import Mendable
+from rkhs.data.formats import FINGERPRINTS
 
 OBJECTS = ("sequences", "texts", "graphs", "series", "spectra")  # lists of objects: without columns
+_LACKS = {"path": ("radius",), "maccs": ("radius", "n_bits")}  # options that a fingerprint does not have
 _WIDTHS = 2, 3, 4, 5  # of substrings
 _SHORT, _ALIGNED = 50, 200  # letters of sequences whose places are compared, and where these have one length
 _ONE_LENGTH = 0.8  # share of them that have it
@@ -30,8 +30,34 @@ _MOST_COMPARED = 2000  # rows by which kernels are chosen
 
 def fingerprint_options(args: argparse.Namespace) -> dict[str, Any]:
     """Options of the reader that say how SMILES become fingerprints."""
-    named = {"fingerprint": args.fingerprint, "radius": args.radius, "n_bits": args.bits}
-    return {name: value for name, value in named.items() if value is not None}
+    text = getattr(args, "fingerprint", None)
+    if text is None:
+        return {}
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        tree = None
+    name = tree.func if isinstance(tree, ast.Call) else tree
+    if not isinstance(name, ast.Name) or name.id not in FINGERPRINTS or getattr(tree, "args", None):
+        raise InputError(
+            f"--fingerprint must be {', '.join(FINGERPRINTS)}, or one with options, as 'morgan(radius=3)'; got {text!r}"
+        )
+    found: dict[str, Any] = {"fingerprint": name.id}
+    known = [option for option in ("radius", "n_bits", "on_error") if option not in _LACKS.get(name.id, ())]
+    for keyword in getattr(tree, "keywords", []):
+        if keyword.arg not in known:
+            raise InputError(f"--fingerprint {name.id} has no option {keyword.arg}; it has {', '.join(known)}")
+        found[keyword.arg] = _number_or_word(keyword.arg, keyword.value)
+    return found
+
+
+def _number_or_word(option: str, value: ast.expr) -> Any:
+    """What is written for an option of a fingerprint."""
+    if isinstance(value, ast.Name):
+        return value.id
+    if isinstance(value, ast.Constant):
+        return value.value
+    raise InputError(f"--fingerprint: expected a number or a word for {option}; got {ast.unparse(value)}")
 
 
 def default_kernel(data: Dataset) -> kernels.Kernel | str | None:
@@ -73,7 +99,9 @@ def in_known_letters(data: Dataset, known: list[str] | None) -> Dataset:
     if data.kind != "sequences" or not known:
         return data
     texts, notes = with_letters_of(data.X.tolist(), known)
-    return replace(data, X=np.array(texts, object), guessed=(*data.guessed, *notes))
+    for note in notes:
+        warn(f"{data.source}: {note}")
+    return replace(data, X=np.array(texts, object))
 
 
 def as_predictors_read(args: argparse.Namespace, data: Dataset) -> Dataset:
@@ -92,6 +120,7 @@ def chose_kernel(args: argparse.Namespace) -> bool:
 def new_diagonal(args: argparse.Namespace, model: estimators.KernelNovelty) -> np.ndarray | None:
     """``k(x, x)`` of the rows of NEW as ``--diag`` says, a number or a file; it may not be guessed."""
     from rkhs._core.linalg import constant_value
+    from rkhs.data.arrays import load_npy
 
     gram, known = model.kernel_.domain == "gram", args.new is None
     if args.diag is None:
@@ -99,13 +128,15 @@ def new_diagonal(args: argparse.Namespace, model: estimators.KernelNovelty) -> n
             return None
         if known:
             return np.asarray(model.train_diag_)
-        what = f"{args.new}: p needs k(x, x) of its rows, which differs among those of {args.input}"
-        raise Mendable(f"{what}; write it to a file, one number a row", "reads it", diag="diagonal.csv")
+        raise InputError(
+            f"{args.new}: p-values need k(x, x) of its rows, which differs among those of {args.input}; write it to a "
+            ".npy file, one number a row, and name that with --diag"
+        )
     if known or not gram:
         raise InputError("--diag is for --gram and kernel values of new rows, NEW; leave it out")
     with suppress(ValueError):
         return np.array(float(args.diag))
-    return read_numbers(args.diag, names_first=True).X.ravel()
+    return load_npy(args.diag).ravel()
 
 
 def diag_options(args: argparse.Namespace, model: estimators.KernelEstimator) -> dict[str, float]:
@@ -115,23 +146,6 @@ def diag_options(args: argparse.Namespace, model: estimators.KernelEstimator) ->
     if model.kernel_.domain != "gram":
         raise InputError(f"--diag is for models of Gram matrices; got {args.diag:g} for one that reads items; drop it")
     return {"diag": args.diag}
-
-
-def choose_by_classes(args: argparse.Namespace, data: Dataset) -> selection.KernelChoice:
-    """Compare the kernels of the kind by the classes that the file holds."""
-    if args.kernel is not None:
-        raise InputError("--choose-kernel and --kernel both choose the kernel; leave one out")
-    if data.kind != "graphs" and data.kind != "series":
-        raise InputError(
-            f"--choose-kernel compares kernels of graphs or series; got {data.kind}; leave it out, or name the kernel "
-            "with --kernel"
-        )
-    if data.classes is None or data.classes.dtype.kind == "f":
-        raise InputError(
-            f"--choose-kernel needs the class of each item; {args.input} has none; write series as .csv with a column "
-            "of texts or as .ts, graphs in the TU format with NAME_graph_labels.txt, or leave --choose-kernel out"
-        )
-    return selection.choose_kernel(data.X, data.classes, kernels.kernels_for(data.kind, data.X))
 
 
 def _are_short(sequences: np.ndarray, most: int = _SHORT) -> bool:
@@ -176,86 +190,52 @@ def refuse_unknown(cls: type, given: Iterable[str], known: Iterable[str]) -> Non
     names = sorted(known)
     unknown = sorted(set(given) - set(names))
     if unknown:
-        flag = "; it belongs to the robust fit: rkhs fit --robust --trim T" if unknown[0] == "trim" else ""
         raise InputError(
             f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(map(repr, names))}"
-            f"{flag or hint(unknown[0], names)}"
+            f"{hint(unknown[0], names)}"
         )
 
 
 def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     """What a model file must say of a kind, so that other files are read in the same way."""
-    notes: dict[str, Any] = {}
     if data.kind == "table":
-        notes["places"] = list(data.places)
-        notes["column_kinds"] = [
-            "date" if name in data.dates else _kind_of_column({cell.lower() for cell in cells if isinstance(cell, str)})
-            for name, cells in zip(titles_of(data), data.X.T, strict=True)
-        ]
+        columns = zip(titles_of(data), data.X.T, strict=True)
+        return {"column_kinds": ["date" if name in data.dates else _kind_of_column(cells) for name, cells in columns]}
     if data.kind == "molecules":
-        notes = _notes_of_molecules(data, args)
+        given = fingerprint_options(args)
+        recipe = {"name": given.get("fingerprint", "morgan"), "radius": given.get("radius", 2)}
+        return {
+            "fingerprint": None if data.as_smiles else recipe | {"n_bits": int(data.X.shape[1])},
+            "smiles": None if data.smiles is None else list(data.smiles),
+            "smiles_column": args.smiles,
+        }
     if data.kind in ("sequences", "texts"):
-        notes["texts"] = data.X.tolist()
-        notes["text_column"] = args.columns
-    if data.kind in ("series", "curves"):
-        notes["key"] = args.key
-        notes["times"] = None if data.times is None else data.times.tolist()
-    return notes
+        return {"texts": data.X.tolist()}
+    return {"times": None if data.times is None else data.times.tolist()}
 
 
-def _kind_of_column(texts: set[str]) -> str:
-    """What a column of these texts, or of numbers, holds: ``none`` is a text where it is among them."""
-    return ("text or none" if "none" in texts else "text") if texts else "number"
+def _kind_of_column(cells: np.ndarray) -> str:
+    """Whether a column holds texts or numbers."""
+    return "text" if any(isinstance(cell, str) for cell in cells) else "number"
 
 
-def _notes_of_molecules(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
-    radius = 2 if args.radius is None else args.radius
-    recipe = {"name": args.fingerprint or "morgan", "radius": radius, "n_bits": int(data.X.shape[1])}
-    return {
-        "fingerprint": None if data.as_smiles else recipe,
-        "smiles": None if data.smiles is None else list(data.smiles),
-        "smiles_column": args.smiles,
-    }
-
-
-def kind_options(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
-    """What the notes of a kind say of how other files are read."""
-    kind, tabular = known.get("kind"), args.columns is None and is_table(path)
-    if kind == "molecules":
-        given = _recipe_options(args, known["fingerprint"], path)
-        if tabular and args.smiles is None:
-            given["smiles"] = known.get("smiles_column")
-        return given
-    if kind in ("sequences", "texts") and tabular:
-        return {"columns": known.get("text_column")}
-    if kind in ("series", "curves") and path.lower().endswith(".npz") and args.key is None:
-        return {"key": known.get("key")}
-    return {}
-
-
-def _recipe_options(args: argparse.Namespace, recipe: Any, path: str) -> dict[str, Any]:
-    """The fingerprint options of the training file; others are refused."""
+def known_fingerprint(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
+    """The arguments with the fingerprint of the training file; another one is refused."""
+    if known.get("kind") != "molecules":
+        return args
+    recipe, given = known.get("fingerprint"), fingerprint_options(args)
     if recipe is None:
-        refuse_flags(
-            args, ("fingerprint", "radius", "bits"), "is for fingerprints; this model reads SMILES; leave it out"
+        if given:
+            raise InputError("--fingerprint is for fingerprints; this model reads SMILES; leave it out")
+        return args
+    named = {"name": given.get("fingerprint"), "radius": given.get("radius"), "n_bits": given.get("n_bits")}
+    if any(value not in (None, recipe[name]) for name, value in named.items()):
+        raise InputError(
+            f"{path}: --fingerprint must be that of the fit, {recipe}; leave it out: the model remembers it"
         )
-        return {}
-    if (
-        not isinstance(recipe, dict)
-        or set(recipe) != {"name", "radius", "n_bits"}
-        or recipe["name"] not in FINGERPRINTS
-    ):
-        raise InputError(f"the model was fitted on fingerprints that this version does not make; got {recipe!r}")
-    circular, folded = recipe["name"] in ("morgan", "counts"), recipe["name"] != "maccs"
-    kept = {
-        "fingerprint": recipe["name"],
-        "radius": recipe["radius"] if circular else None,
-        "bits": recipe["n_bits"] if folded else None,
-    }
-    for name, value in kept.items():
-        if getattr(args, name) not in (None, value):
-            raise InputError(
-                f"{path}: --{name} must be that of the fit, {value}; got {getattr(args, name)}; leave it out: the "
-                "model remembers it"
-            )
-    return kept
+    kept = {"radius": recipe["radius"], "n_bits": recipe["n_bits"]}
+    if given.get("on_error") == "skip":
+        kept["on_error"] = "skip"
+    lacks = _LACKS.get(recipe["name"], ())
+    options = ", ".join(f"{name}={value}" for name, value in kept.items() if name not in lacks)
+    return changed(args, fingerprint=f"{recipe['name']}({options})")

@@ -16,34 +16,18 @@ from typing import Any
 
 from rkhs import __version__
 from rkhs._core.errors import RkhsError
-from rkhs.cli.gsea import as_gct
-from rkhs.cli.options import TRACEBACK, declare, flags_in, last_command, noted
+from rkhs.cli.commands import COMMANDS
+from rkhs.cli.options import declare
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
-from rkhs.cli.wording import message_lines, with_command
+from rkhs.cli.wording import message_line
 
-# Command, the name of its module with OPTIONS, perhaps EXAMPLES, and run(args), and its line of help.
-_COMMANDS = {
-    "fit": "fit a model to a table, molecules, graphs or other items, and write it to a file",
-    "map": "draw two components of the rows of a file as a picture",
-    "transform": "encode the rows of a file with a model",
-    "predict": "predict numbers for the rows of a file with a model of fit --predict",
-    "novelty": "say which rows of a file are unlike the others, or unlike those of another file",
-    "nearest": "list the known items that are most like each item of a file",
-    "decode": "turn codes back into vectors, or into the nearest known items",
-    "compare": "say whether codes of a file are worth having for a class or number, or how well models rebuild "
-    "its rows",
-    "report": "write one HTML page about a file and its model: the map, errors, what to know",
-    "export": "write the encoder or decoder of a model as an ONNX file",
-    "info": "say what a model file holds",
-    "versions": "print the versions of rkhs, Python and everything rkhs can use",
-}
 _AS_WRITTEN = argparse.RawDescriptionHelpFormatter  # examples keep their lines
 _USER_ERROR, _OWN_ERROR, _INTERRUPTED = 2, 1, 130
 
 
 def _parser(*chosen: str) -> argparse.ArgumentParser:
-    """Build the parser; only the chosen commands have their arguments: their modules are imported."""
+    """Build the parser; only the chosen commands have their arguments."""
     parser = CommandParser(
         prog="rkhs",
         description="Representations with kernels in Hilbert spaces.",
@@ -52,26 +36,19 @@ def _parser(*chosen: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"rkhs {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, line in _COMMANDS.items():
-        text = f"{line[0].upper()}{line[1:]}."
-        of_command = commands.add_parser(name, help=line, description=text, formatter_class=_AS_WRITTEN)
-        of_command.flags_of_commands = flags_of_commands
+    for name, command in COMMANDS.items():
+        text = f"{command.line[0].upper()}{command.line[1:]}."
+        of_command = commands.add_parser(
+            name, help=command.line, description=text, epilog=command.examples, formatter_class=_AS_WRITTEN
+        )
         if name in chosen:
-            command = importlib.import_module(f"rkhs.cli.{name}")
-            of_command.epilog = getattr(command, "EXAMPLES", None)
-            declare(of_command, command.OPTIONS + TRACEBACK)
+            declare(of_command, command.options)
     return parser
 
 
 def whole_parser() -> argparse.ArgumentParser:
     """The parser with the arguments of all commands, for programs such as shtab."""
-    return _parser(*_COMMANDS)
-
-
-def flags_of_commands() -> dict[str, list[str]]:
-    """The flags of every command."""
-    declared = {name: importlib.import_module(f"rkhs.cli.{name}").OPTIONS for name in _COMMANDS}
-    return {name: [f"--{flag.replace('_', '-')}" for flag in flags_in(text)] for name, text in declared.items()}
+    return _parser(*COMMANDS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -83,16 +60,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         ended_by_signals(),
         warnings.catch_warnings(action="default", category=UserWarning),
     ):
-        args = argparse.Namespace(words=words, started=started, advice=[], notes=[])
+        args = argparse.Namespace(words=words, started=started, notes=[])
         warnings.showwarning = _once(args)
         try:
             _parser(*filter(None, [chosen])).parse_args(words, args)
-            if getattr(args, "window", None) == 1:
-                args.window, args.rows = None, True
-            as_gct(args)
             importlib.import_module(f"rkhs.cli.{args.command}").run(args)
-            if args.advice:
-                _print_line(last_command(args))
             return _status(out)
         except KeyboardInterrupt as interrupt:
             _print_line(f"{str(interrupt) or 'interrupted'}; nothing was left half written")
@@ -117,7 +89,7 @@ def _failed(error: Exception, args: argparse.Namespace) -> int:
 
         traceback.print_exc()
     if isinstance(error, (OSError, RkhsError)):
-        _print_line(f"error: {with_command(error, args)}")
+        _print_line(f"error: {error}")
         return _USER_ERROR
     if isinstance(error, MemoryError):
         _print_line(
@@ -129,7 +101,7 @@ def _failed(error: Exception, args: argparse.Namespace) -> int:
 
 
 def _print_line(text: str) -> None:
-    sys.stderr.write(f"rkhs: {message_lines(text)}\n")
+    sys.stderr.write(f"rkhs: {message_line(text)}\n")
 
 
 def _once(args: argparse.Namespace) -> Callable[..., None]:
@@ -138,6 +110,6 @@ def _once(args: argparse.Namespace) -> Callable[..., None]:
     def show(message: Warning, *_: Any, **__: Any) -> None:
         if str(message) not in args.notes:
             args.notes.append(str(message))
-            _print_line(f"{getattr(message, 'kind', 'warning')}: {noted(message, args)}")
+            _print_line(f"warning: {message}")
 
     return show

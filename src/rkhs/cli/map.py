@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import warnings
 from pathlib import Path
 from textwrap import fill
@@ -14,39 +13,18 @@ import numpy as np
 from rkhs import estimators, plots, reports
 from rkhs._core.errors import InputError, warn
 from rkhs.cli.build import build_estimator
-from rkhs.cli.columns import column_sentences, short_labels
-from rkhs.cli.fit import FIT
+from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import user_errors
-from rkhs.cli.options import INPUT, changed
+from rkhs.cli.options import changed
 from rkhs.cli.outputs import PICTURES, Outputs
-from rkhs.cli.targets import read_with_values
+from rkhs.cli.rows import short_labels
+from rkhs.cli.targets import read_rows
 from rkhs.reports.wording import count_word, loss_words
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
 
 
-EXAMPLES = """\
-examples:
-  rkhs map table.csv -o map.png --color class
-  rkhs map molecules.csv --smiles smiles --color solubility -o map.svg
-  rkhs map gram.npy --gram --estimator kernel-pca -o map.pdf
-  rkhs map table.csv -o map.html --index-column name
-
-Rows that are near each other are near each other in the map, which looks at the 30 neighbours of each (--set
-n_neighbors=15). What that loses is printed: how many of its ten nearest rows a new row keeps, and what share of the
-variance of new rows cannot be rebuilt from the map. The column of --color is not used.
-A picture writes the names of classes, and of rows that lie far from each other. A page of .html zooms, searches, and
-shows what is under the mouse.
-"""
-OPTIONS = f"""
-INPUT  a file or folder, as rkhs fit reads them
--o, --output FILE  (required) what to write: a page, .html, or a picture, .png, .svg or .pdf (needs rkhs[plots])
---method NAME  neighbors (default): KernelMap, which keeps neighbours; autoencoder: two components of KernelAutoencoder,
-    from which rows are rebuilt best. --estimator names any other
---color COLUMN  column shown by colour: numbers, or at most 20 classes; whole numbers of at most ten values are
-    classes{FIT}{INPUT}"""
-_MIDNIGHT = re.compile(r"(?<=\d)[T ]00:00(:00)?$")
 _MOST_CLASSES = 20
 _FONTS = {
     *("Arial Unicode MS", "Hiragino Sans", "Malgun Gothic", "Microsoft YaHei", "Nirmala UI", "Noto Sans CJK JP"),
@@ -57,15 +35,19 @@ _FONTS = {
 def run(args: argparse.Namespace) -> None:
     """Fit two components and draw them."""
     Outputs(("INPUT", args.input), ("--labels", args.labels)).add("-o", args.output, (*PICTURES, ".html"))
-    data, values = read_with_values(args, args.color, "--color")
+    rows = read_rows(args, color=args.color)
+    data, values = rows.data, rows.column("--color")
     colours = _colours(values, args)
     with user_errors():
         model = build_estimator(changed(args, n_components="2", estimator=_estimator(args)), data)
         model.fit(data.items)
     if args.output.lower().endswith(".html"):
-        title, coloured = f"Map of {Path(data.source).name}", {"target": values, "target_name": str(args.color)}
+        title = f"Map of {Path(data.source).name}"
         with user_errors():
-            reports.make_report(model, data, **coloured, title=title, parts="map").save(args.output)
+            page = reports.make_report(
+                model, data, target=values, target_name=str(args.color), title=title, parts="map"
+            )
+            page.save(args.output)
     else:
         _draw(args, model, data, colours)
     lines = [*column_sentences(model, data), f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}"]
@@ -78,8 +60,6 @@ def _draw(args: argparse.Namespace, model: estimators.KernelEstimator, data: Dat
     from matplotlib.font_manager import fontManager
 
     figure, names = Figure(figsize=(6.4, 5.2), layout="constrained"), data.row_names and tuple(short_labels(data))
-    if all(map(_MIDNIGHT.search, names or ())):
-        names = tuple(_MIDNIGHT.sub("", name) for name in names or ()) or None
     fonts: Any = {"font.family": ["DejaVu Sans", *sorted(_FONTS & {font.name for font in fontManager.ttflist})]}
     with warnings.catch_warnings(record=True, action="always", category=UserWarning) as lacking, rc_context(fonts):
         ax = figure.add_subplot()
@@ -114,7 +94,7 @@ def _outside(model: estimators.KernelEstimator, data: Dataset) -> list[str]:
 def _loss_sentence(model: estimators.KernelEstimator) -> list[str]:
     recall, lost = getattr(model, "recall_", None), getattr(model, "held_out_error_", None)
     count = min(10, len(model.codes_) - 1)
-    few = f"{count_word(count)} neighbour{'s' * (count > 1)}"
+    few = f"{count_word(count)} neighbour{'s' if count > 1 else ''}"
     kept = [] if recall is None else [f"of {few} of a new row the map keeps {count * recall:.1f}"]
     rebuilt = [] if lost is None else [f"rebuilt from the map, {loss_words('rows', lost)}"]
     return ["; ".join([*kept, *rebuilt])][: len(kept + rebuilt)]

@@ -15,30 +15,14 @@ from rkhs import kernels
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_change
-from rkhs.cli.inputs import new_parts, read_known, user_errors, warn_of_dates
+from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import default_kernel
-from rkhs.cli.options import DROP, INPUT, MIXED, SCALE, changed
+from rkhs.cli.options import changed
 from rkhs.cli.outputs import SHEETS, Outputs
-from rkhs.cli.rows import label_columns, peeked, structures_of
+from rkhs.cli.rows import label_columns, peeked
 from rkhs.data import Dataset
 from rkhs.data.writers import rounded, write_rows
 
-EXAMPLES = """\
-examples:
-  rkhs nearest library.csv --smiles smiles --top 3
-  rkhs nearest library.smi hits.smi -o neighbours.csv
-  rkhs nearest table.csv new.csv --index-column patient
-
-Molecules are compared by the Tanimoto similarity of their fingerprints, tables and curves by the Euclidean distance of
-rows, which are standardised as by rkhs fit, and other items by the kernel of their kind. --kernel takes another. The
-distance is that of features, the root of k(x, x) + k(y, y) - 2 k(x, y).
-"""
-OPTIONS = f"""
-KNOWN  items to choose from, as rkhs fit reads them
-[NEW]  items to find the nearest of (default: those of KNOWN)
--o, --output FILE  a .csv or .xlsx file to write; without it csv is printed
---top K [5]  how many for each item (default %(default)s)
---kernel EXPRESSION  kernel on the items; rkhs fit --help lists them{MIXED}{SCALE}{DROP}{INPUT}"""
 _BLOCK = 2**21  # kernel values in memory at a time
 _SIMILARITIES = {"Tanimoto": "tanimoto", "MinMax": "minmax"}
 
@@ -49,7 +33,6 @@ def run(args: argparse.Namespace) -> None:
     Outputs(("KNOWN", args.input), ("NEW", args.new)).add("-o", args.output, SHEETS)
     top = check_count(args.top, "--top")
     known = read_known(args)
-    warn_of_dates(known)
     if args.new is None and known.n_samples == 1:
         raise InputError(f"{args.input}: expected at least two items to compare; got one; give NEW too")
     with user_errors():
@@ -109,10 +92,10 @@ def _nearest(kernel: kernels.Kernel, known: Any, items: Any, top: int, *, alone:
 
 
 def _rows(data: Dataset, known: Dataset, measure: str, places: np.ndarray, values: np.ndarray) -> Iterator[list[Any]]:
-    (names, title), alias = label_columns(data), next(filter(all, known.aliases), None)  # the names may repeat
-    others = [known.row_names or alias or label_columns(known)[0]]
-    if others[0] != known.smiles and (smiles := structures_of(known)):
-        others.append(smiles)
+    names, title = label_columns(data)
+    others = [label_columns(known)[0]]
+    if known.smiles is not None and others[0] != known.smiles:
+        others.append(known.smiles)
     yield [title or "row", "rank", *("nearest", "nearest_smiles")[: len(others)], measure]
     for name, some, near in zip(names, places.tolist(), values.tolist(), strict=True):
         for rank, (j, value) in enumerate(zip(some, near, strict=True), 1):

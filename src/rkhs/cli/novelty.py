@@ -13,36 +13,15 @@ from rkhs import estimators
 from rkhs._core.checks import check_number
 from rkhs._core.threads import within_limit
 from rkhs.cli.build import build_estimator
-from rkhs.cli.columns import column_notes, warn_of_series
-from rkhs.cli.inputs import new_parts, read_known, user_errors, with_spreads
+from rkhs.cli.columns import column_notes
+from rkhs.cli.inputs import new_parts, read_known, user_errors
 from rkhs.cli.kinds import as_predictors_read, new_diagonal
-from rkhs.cli.options import DROP, INPUT, JSON, KERNEL, MIXED, SCALE, changed
+from rkhs.cli.options import changed
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.rows import named_rows, peeked, row_labels, write_number_parts
 from rkhs.cli.summaries import print_result
 from rkhs.data import Dataset
 
-EXAMPLES = """\
-examples:
-  rkhs novelty table.csv
-  rkhs novelty known.csv new.csv -o novelty.csv
-  rkhs novelty library.smi screened.smi -o novelty.csv
-  rkhs novelty curves.csv --kind curves
-
-p says how like the rows of FILE a row is. If a new row comes from the same source, p is below .05 with probability .05
-at most: a guarantee that needs no further data. Of a hundred ordinary rows some five are therefore below .05. Without
-NEW, p is the share of the rows of FILE that are at least as strange, so that some are small whatever the file holds:
-look at the score too. It is the posterior variance, and nears its largest value where nothing in FILE says anything of
-a row. p is at least 1/n for n rows of FILE, and 1/(n + 1) for those of NEW.
-"""
-OPTIONS = f"""
-FILE  rows that are known, as rkhs fit reads them
-[NEW]  rows to compare with them (default: those of FILE)
--o, --output FILE  write p and the score of each row (.csv, .xlsx, .parquet, .npy)
---alpha A [0.05]  rows with p of at most A are called novel (default %(default)s){KERNEL}
---gram  FILE is a Gram matrix; NEW holds kernel values with its rows
---diag FILE  with --gram: k(x, x) of the rows of NEW, a number a row, or one number if all have
-    it{MIXED}{SCALE}{DROP}{JSON}{INPUT}"""
 _NAMED, _MOST_COLUMNS, _NAMED_COLUMNS = 10, 500, 3
 _UNUSUAL = 5  # rows that are named where no p can be small
 _FAR = 0.9  # of the largest score
@@ -54,11 +33,7 @@ def run(args: argparse.Namespace) -> None:
     Outputs(("FILE", args.input), ("NEW", args.new)).add("-o", args.output, TABLES)
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
     known = read_known(args)
-    warn_of_series(args, known)
-    read = as_predictors_read(args, known)
-    see = args.window and args.kernel is None and args.scale_columns != "no"  # distances of standardised columns
-    args = changed(args, known_windows=read if see else None)
-    known = with_spreads(read, args.known_windows)
+    known = as_predictors_read(args, known)
     with user_errors():
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})
         model: estimators.KernelNovelty = build_estimator(args, known, estimators.KernelNovelty, defaults).fit(
@@ -76,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
     rows = [row | {"differs in": _differing(model, first, x)} for row, x in found.novel()]
     facts = {"input": args.input, "rows": known.n_samples, "new": args.new, "new rows": m, "far": found.far}
     facts["most unusual"], rows = (rows, []) if few else ([], rows)
-    lines = [*column_notes(read), *_lines(args, facts, rows, found.count, named_rows(first))]
+    lines = [*column_notes(known), *_lines(args, facts, rows, found.count, named_rows(first))]
     if args.output is not None:
         lines.append(f"p of {m} rows: {args.output}")
     print_result(
@@ -149,15 +124,14 @@ def _lines(
     where = f"of {args.input} among the others" if args.new is None else f"of {args.new} among {n} of {args.input}"
     expected = f"{args.alpha * m:.1f}".removesuffix(".0")
     usual = f"if all are like the known ones, about {expected} of {m} have"
-    items = "rows" if args.window is None else "windows"
     if facts["most unusual"]:
         n += args.new is not None
-        why = f"with so few {items}, as it is at least 1/{n} = {1.0 / n:.2g}"
-        yield f"no p can be at most {args.alpha:g} {why}; {m} {items} {where} were compared{counted}"
-        yield f"the most unusual {items}, although no p can be small with so few, by their scores:"
+        why = f"with so few rows, as it is at least 1/{n} = {1.0 / n:.2g}"
+        yield f"no p can be at most {args.alpha:g} {why}; {m} rows {where} were compared{counted}"
+        yield "the most unusual rows, although no p can be small with so few, by their scores:"
         yield from (_line(row, scored=True) for row in facts["most unusual"])
     else:
-        yield f"{count} of {m} {items} {where} have p of at most {args.alpha:g}; {usual}{counted}"
+        yield f"{count} of {m} rows {where} have p of at most {args.alpha:g}; {usual}{counted}"
     if facts["far"]:
         yield f"far from all others, with a score above {_FAR} of the largest: {facts['far']}"
     for row in rows[:_NAMED]:
@@ -168,6 +142,6 @@ def _lines(
 
 def _line(row: dict[str, Any], *, scored: bool) -> str:
     """A row with its p, its score, and the columns that make it strange."""
-    score = f"score {row['score']:.3g}, " * scored
+    score = f"score {row['score']:.3g}, " if scored else ""
     why = f", in {', '.join(row['differs in'])}" if row["differs in"] else ""
     return f"  {row['row']}: {score}p {row['p']:.3g}{why}"

@@ -33,7 +33,7 @@ TABLES = (".csv", ".xlsx", ".parquet", ".npy")  # what codes and errors are writ
 SHEETS = TABLES[:2]  # what texts are written to
 PICTURES = (".png", ".svg", ".pdf")
 _LEAST_SPACE = 2**16  # bytes, of which a small model needs some
-_OF_CODES = ("codes", "engine", "scheduler", "jobs", "choose_kernel", "stream", "scores", "plan")
+_OF_CODES = ("codes", "engine", "scheduler", "jobs", "stream", "plan")
 _IN_FOLDERS = (".txt", ".graphml", ".gml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
 _DATA = (*TABLES, *READ, *_IN_FOLDERS, ".npz", ".smi", *SDF, *SPECTRA, *FASTA, ".ts", ".onnx", *PICTURES)
 
@@ -148,7 +148,6 @@ def after_writing(*notes: str) -> Iterator[None]:
 def check_predictor(args: argparse.Namespace) -> None:
     """Look at the model that ``--predict`` writes, and nothing else; flags that go with no prediction are refused."""
     flag = _predict_flag(args)
-    refuse_flags(args, ("scores",), f"does not go with {flag}; --json lists the suspicious rows and their residuals")
     refuse_flags(args, (*_OF_CODES, *(["labels"] if args.targets else [])), f"does not go with {flag}; leave one out")
     if args.output is None:
         raise InputError(f"{flag} writes a model; name it with -o MODEL; got no name")
@@ -203,15 +202,3 @@ def of_class(model: object) -> str:
     """The class of a model behind its article."""
     name = type(model).__name__
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
-
-
-def check_diagonal(args: argparse.Namespace, model: estimators.KernelEstimator) -> None:
-    """Refuse kernel values of rows whose own ``k(x, x)`` can be anything."""
-    from rkhs._core.linalg import constant_value
-
-    known = getattr(model, "train_diag_", None) if model.kernel_.domain == "gram" and args.diag is None else None
-    if known is not None and constant_value(known) is None:
-        raise InputError(
-            f"{args.input}: errors need k(x, x) of these rows, which differ in the fit; normalise both matrices, "
-            "k(x, y) / sqrt(k(x, x) k(y, y)), and fit again; or give one value for all with --diag"
-        )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, NoReturn
 
 from rkhs._core.errors import nearest
+from rkhs.cli.commands import COMMANDS
+from rkhs.cli.options import flags_in
 
 _RENAMED = {"evaluate": "compare"}
 
@@ -21,8 +23,6 @@ def hint(name: str, known: Iterable[str]) -> str:
 
 class CommandParser(argparse.ArgumentParser):
     """A parser that names the nearest flag, command or choice when it meets an unknown one."""
-
-    flags_of_commands: Callable[[], dict[str, list[str]]] = dict  # those of all commands
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, then how the command is used."""
@@ -41,7 +41,7 @@ class CommandParser(argparse.ArgumentParser):
     def _hint(self, flag: str) -> str:
         """Say which commands have the flag, which one may be meant, or which parameter ``--set`` takes."""
         flags = [flag for action in self._actions for flag in action.option_strings]
-        others = self.flags_of_commands()
+        others = {name: [f"--{one.replace('_', '-')}" for one in flags_in(c.options)] for name, c in COMMANDS.items()}
         having = [name for name, known in others.items() if flag in known]
         if having:
             return f"; rkhs {', '.join(having)} {'has' if len(having) == 1 else 'have'} it"

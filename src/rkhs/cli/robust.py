@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rkhs import estimators
-from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.cli.inputs import quiet
 from rkhs.cli.options import refuse_flags
-from rkhs.cli.rows import APART, named_rows, row_labels, write_number_parts
+from rkhs.cli.rows import named_rows, row_labels
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
 
 COVERAGE = 0.9  # of the intervals of rkhs predict
@@ -21,17 +20,11 @@ _IN_BLOCKS = ("stream", "engine")  # flags that read rows block by block
 _SIDES = (("stand apart above", 1), ("stand apart below", -1))
 
 
-def plan_robust(args: argparse.Namespace) -> None:
-    """Look at flags that go with ``--robust`` or ``--leave-out`` alone, or contradict them."""
+def check_robust(args: argparse.Namespace) -> None:
+    """Refuse flags that contradict ``--robust``."""
     if args.robust:
         refuse_flags(args, _IN_BLOCKS, "does not go with --robust, which fits rows in memory; leave one out")
         refuse_flags(args, ("groups",), "does not go with --robust, which looks at single rows; leave one out")
-    else:
-        refuse_flags(args, ("scores", "trim"), "needs --robust; add --robust, or leave it out")
-    if args.leave_out == APART and not args.robust:
-        raise InputError(f"--leave-out {APART} needs --robust, which finds these rows; add --robust")
-    if args.leave_out is not None:
-        refuse_flags(args, _IN_BLOCKS, "does not go with --leave-out, which reads rows into memory; leave one out")
 
 
 class Fitted(NamedTuple):
@@ -55,21 +48,12 @@ class Fitted(NamedTuple):
             sentences.append(
                 f"{len(rest)} {more}rows stood apart and were left out: {_listed(-score, rest, names)}{counted}"
             )
-        if found.too_many:
-            sentences.append("--scores writes the scores; --leave-out ROW,... leaves rows out")
-        else:
-            outliers = _outlying_rows(found, names, data.X)
-            others = "other rows" if len(out) else "rows"
-            hint = "" if len(rest) else "; --leave-out apart fits without them"
-            sentences.append(
-                f"{outliers[0]} {others} stand apart and are in the fit; look at them: {outliers[1]}{counted}; the "
-                f"loss above counts them{hint}"
-                if outliers[0]
-                else f"no {others} stand apart"
-            )
-            sentences.append(
-                f"a new row stands apart if its error by rkhs compare --errors is above {_greatest_error(found):.6g}"
-            )
+        outliers = _outlying_rows(found, names, data.X)
+        if outliers[0] and not found.too_many:
+            sentences.append(f"{outliers[0]} rows stand apart and are in the fit; look at them: {outliers[1]}{counted}")
+        sentences.append(
+            f"a new row stands apart if its error by rkhs compare --errors is above {_greatest_error(found):.6g}"
+        )
         return [f"robust: {sentence}" for sentence in sentences]
 
     def rows(self, data: Dataset) -> Dataset:
@@ -84,11 +68,6 @@ class Fitted(NamedTuple):
         outliers = {side: [names[i] for i in range(len(names)) if sides[i] == sign] for side, sign in _SIDES}
         return outliers | {"largest error of a good row": _greatest_error(self.found)}
 
-    def write_scores(self, path: str, data: Dataset) -> None:
-        """One score per row, in the order of the file."""
-        assert self.found is not None  # --scores goes with --robust
-        write_number_parts(path, [(self.found.outlier_score[:, None], data)], ["outlier_score"], numbered=True)
-
 
 def fit_items(
     args: argparse.Namespace, estimator: estimators.KernelEstimator, data: Dataset, rows: Any = None
@@ -98,15 +77,10 @@ def fit_items(
         return Fitted(estimator, estimator.fit(data.items if rows is None else rows).codes_)
     if not isinstance(estimator, estimators.KernelAutoencoder):
         raise InputError(f"--robust fits a KernelAutoencoder; got {type(estimator).__name__}; leave --robust out")
-    which: Any = "apart" if args.leave_out == APART else "wrong"
-    found = estimators.fit_robust(estimator, data.items, trim=trim_of(args), leave_out=which)
+    check_robust(args)
+    found = estimators.fit_robust(estimator, data.items)
     codes = found.model.codes_ if found.inliers.all() else found.model.transform(data.items)
     return Fitted(found.model, codes, found)
-
-
-def trim_of(args: argparse.Namespace) -> float:
-    """How many times the upper quartile a score of 1 is."""
-    return 4.0 if args.trim is None else check_number(args.trim, "--trim", above=1.0)
 
 
 def wrong_rows(found: estimators.RobustFit[Any], wrong: np.ndarray, names: list[str], counted: str) -> str:

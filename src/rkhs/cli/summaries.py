@@ -8,21 +8,19 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from rkhs.cli.options import as_command, mended, named_columns
+from rkhs.cli.options import named_columns
 from rkhs.cli.wording import in_flags
-from rkhs.data import Dataset
-from rkhs.reports.answers import answer_in_columns
 from rkhs.reports.wording import readable
 
 
 def reading_notes(args: argparse.Namespace, data: Any) -> list[str]:
     """Sentences about what was done to read the items."""
     left_out = [*map(str, named_columns(args.drop_columns))]
-    texts = [in_flags(text).removeprefix(f"{data.source}: ") for text in (*args.notes, *data.guessed)]
-    texts += [f"columns left out: {', '.join(left_out)}"] if left_out else []
-    texts += [f"items are named by {data.row_title}"] if data.row_title else []
+    texts = [in_flags(text).removeprefix(f"{data.source}: ") for text in args.notes]
+    if left_out:
+        texts.append(f"columns left out: {', '.join(left_out)}")
+    if data.row_title:
+        texts.append(f"items are named by {data.row_title}")
     return [f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in texts]
 
 
@@ -82,14 +80,3 @@ def table_lines(rows: Sequence[Mapping[str, str]]) -> list[str]:
     widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
     lines = [dict(zip(widths, widths, strict=True)), *rows]
     return ["  ".join(line[key].ljust(width) for key, width in widths.items()).rstrip() for line in lines]
-
-
-def answers_in_columns(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> list[str]:
-    """What is said of columns that contain the numbers or classes to predict (n,), and the command without them."""
-    if data.kind not in ("vectors", "table") or data.column_names is None or args.targets:
-        return []
-    known = np.array([value is not None for value in y.tolist()])
-    what, columns = answer_in_columns(data.X[known], data.column_names, y[known], str(args.predict))
-    others = [name for name in data.column_names if name not in columns]
-    without = {"drop_columns": columns} if args.columns is None else {"columns": others}
-    return [f"{what}, this command fits without:{as_command(mended(args, without).words)}\n"] * bool(what)

@@ -4,46 +4,24 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import os
 from collections.abc import Iterator
 from typing import Any
 
 from rkhs import engines, estimators
 from rkhs._core.errors import InputError
-from rkhs.cli.engines import engine_settings, find_rows
-from rkhs.cli.inputs import parts_for_model, read_for_model, user_errors
-from rkhs.cli.options import ENGINE, FILE, INPUT, MODEL, ROWS
+from rkhs.cli.inputs import parts_for_model, user_errors
 from rkhs.cli.outputs import TABLES, Outputs, of_class, read_model_file
 from rkhs.cli.rows import with_progress, write_number_parts
 from rkhs.data import Dataset
-
-OPTIONS = f"""{FILE}{ROWS}
--o, --output FILE  (required) a .csv, .xlsx, .parquet or .npy file to write; FOLDER/ for parquet files
-    written block by block
---layer L  hidden layer of a deep autoencoder, from 1
---stream  read a .npy or parquet file block by block and write .npy the same way{ENGINE}{MODEL}{INPUT}"""
 
 
 def run(args: argparse.Namespace) -> None:
     """Read, encode, write."""
     outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
-    folder = args.output.endswith(("/", os.sep))
-    if args.engine is not None and not folder:
-        raise InputError(f"--engine writes block by block into a folder; got --output {args.output}: end it with /")
-    if folder:
-        outputs.add_folder("-o", args.output)
-    else:
-        outputs.add("-o", args.output, (".npy",) if args.stream else TABLES)
+    outputs.add("-o", args.output, (".npy",) if args.stream else TABLES)
     file = read_model_file(args)
     model = file.estimator
     _check(args, model)
-    if folder:
-        data = read_for_model(args, args.input, model, file.notes)
-        options = {"engine": "serial", **engine_settings(args)}
-        with user_errors():
-            n = estimators.encode_to_parquet(model, find_rows(args, data), args.output, **options)
-        print(f"{n} codes: {args.output}")
-        return
     parts = _streamed(args, model) if args.stream else parts_for_model(args, args.input, model, file.notes)
     options = {} if args.layer is None else {"layer": args.layer}
     with user_errors():

@@ -2,10 +2,8 @@ from rkhs.data.bundled import Molecules as Molecules, load_molecules as load_mol
 from rkhs.data.curves import curves_on_grid as curves_on_grid
 from rkhs.data.dataset import Curves as Curves, Dataset as Dataset, SkippedRow as SkippedRow
 from rkhs.data.items import read_items as read_items
-from rkhs.data.mixed import read_mixed as read_mixed
 from rkhs.data.molecule_files import (
     Fingerprints as Fingerprints,
     molecular_fingerprints as molecular_fingerprints,
 )
-from rkhs.data.table_reader import read_chunks as read_chunks, read_table as read_table
 from rkhs.data.writers import write_codes as write_codes

@@ -6,16 +6,15 @@ import math
 import os
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 from rkhs._core.errors import InputError, quote
 from rkhs._core.files import UNREADABLE, old_headers
 from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
-from rkhs.data.dataset import Dataset, as_numbers, check_finite, check_size, existing_path, listed, locate_all
+from rkhs.data.dataset import as_numbers, check_finite, check_size, existing_path, listed
 
 OF_SPARSE = {"data", "format", "shape"}  # what scipy.sparse.save_npz writes
 
@@ -89,15 +88,8 @@ def load_npy(path: str | Path) -> np.ndarray:
     return load_arrays(existing_path(path))[""]
 
 
-def read_array(
-    path: Path,
-    key: str | None,
-    columns: Sequence[object] | None,
-    drop_columns: Sequence[object] | None,
-    *,
-    square: bool = False,
-) -> np.ndarray:
-    """Read the array of an npy file, one of an npz file, or the matrix that scipy.sparse wrote."""
+def read_array(path: Path, key: str | None = None, *, square: bool = False, finite: bool = True) -> np.ndarray:
+    """Read the matrix of an npy file, one of an npz file, or the matrix that scipy.sparse wrote."""
     source = str(path)
     if path.suffix.lower() == ".npy":
         array = load_npy(path)
@@ -108,14 +100,9 @@ def read_array(
         source = f"{path}[{name!r}]"
     values = _squared(as_numbers(array, source)) if square else as_numbers(array, source)
     check_size(values, source)
-    positions = locate_all(columns, None, values.shape[1])
-    dropped = locate_all(drop_columns, None, values.shape[1], "drop_columns")
-    if dropped is not None:
-        positions = [j for j in range(values.shape[1]) if j not in dropped]
-        check_size(values[:, positions], source)
-    chosen = values if positions is None else np.ascontiguousarray(values[:, positions])
-    check_finite(chosen, source)
-    return chosen
+    if finite:
+        check_finite(values, source)
+    return values
 
 
 def _squared(values: np.ndarray) -> np.ndarray:
@@ -156,34 +143,21 @@ def array_types(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
         return {}
 
 
-def named_by_arrays(data: Dataset, path: Path, gram: Any) -> Dataset:
-    """A matrix of kernel values with the names that arrays of different texts in its file give to rows and columns."""
-    texts = [name for name, (shape, dtype) in array_types(path).items() if len(shape) == 1 and dtype.kind == "U"]
-    arrays = load_arrays(path, lambda _: texts).values() if texts else ()
-    lists = dict.fromkeys(tuple(array.tolist()) for array in arrays)
-    rows, columns = ([one for one in lists if len(one) == len({*one}) == size] for size in data.X.shape)
-    if gram is True:
-        return replace(data, row_names=rows[0], aliases=tuple(rows[1:])) if rows else data
-    columns = [] if rows == columns else columns  # which of the two such names are of is not known
-    first, second = (one[0] if len(one) == 1 else None for one in (rows, columns))
-    return replace(data, row_names=first, column_names=second)
-
-
 def choose_array(path: Path, names: list[str], key: str | None) -> str:
     """The name of the array that is asked for, or of the only one."""
     if key is not None:
         if isinstance(key, str) and key in names:
             return key
         raise InputError(
-            f"{path}: `key` must name an array of the file; got {key!r}; the arrays are "
+            f"{path}: key must name an array of the file; got {key!r}; the arrays are "
             f"{listed(list(map(quote, names)), 10)}"
         )
     if len(names) == 1:
         return names[0]
     curves = ", kind='curves' if they are curves and their times" if {"t", "times"} & set(names) else ""
     raise InputError(
-        f"{path}: expected a file with one array, or key= naming one{curves}; got {len(names)} arrays and no key; "
-        f"the arrays are {listed(list(map(quote, names)), 10) or 'none'}"
+        f"{path}: expected a file with one array, or one named with --read key=NAME{curves}; got "
+        f"{len(names)} arrays and no key; the arrays are {listed(list(map(quote, names)), 10) or 'none'}"
     )
 
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rkhs._core.checks import real_array
-from rkhs._core.errors import InputError, quote
-from rkhs.data.arrays import load_arrays
-from rkhs.data.columns import as_numbers
-from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, keep_rows, listed, locate_all
-from rkhs.data.formats import extension_of, is_text_table, open_lines
-from rkhs.data.headers import is_grid
-from rkhs.data.known_columns import read_numbers
-from rkhs.data.mixed import OF_MIXED
-from rkhs.data.table_reader import column_titles, read_table
-from rkhs.data.text import MIXED, Mendable, MixedCells, number_in, with_unit
+from rkhs._core.errors import InputError, quote, warn
+from rkhs.data.arrays import load_arrays, read_array
+from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, check_finite, column_label, keep_rows, listed
+from rkhs.data.formats import extension_of
+from rkhs.data.text import number_in
 
 _POINTS = 100  # of a grid that nobody gave
-_ROWS, _OFF = 8, 0.05  # of an axis at least; part of its least step by which equal axes may differ
+_AXIS = 3  # numbers of an axis at least
 _TIMES = ("times", "t")
-_NUMBERS = "correct the cells that are not numbers: a cell of a curve is a number or empty"  # no kernel of mixed tables
 
 
 def curves_on_grid(curves: Any, times: ArrayLike | None = None, *, at: ArrayLike | None = None) -> Curves:
@@ -158,129 +147,53 @@ def _checked(t: np.ndarray, y: np.ndarray, row: int) -> tuple[np.ndarray, np.nda
     return t, y
 
 
-def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
-    """Curves on one grid of times: rows of a table, whose empty cells are filled; see ``rkhs.data.read_items``."""
-    return _read_curve_folder(file, options) if file.is_dir() else _read_curve_table(file, options)
+def curves_of(frame: Any, source: str) -> Dataset:
+    """Curves as rows of a frame whose columns are named by their times; gaps are filled by straight lines."""
+    from rkhs.data.cells import column_cells, names_of, row_names
+
+    names = names_of(frame)
+    if names is not None and number_in(names[0]) is None and frame.shape[1] > 1:  # a column of names
+        frame = frame.set_index(frame.columns[0])
+        names = names_of(frame)
+    times = None if names is None else _times_named(names, source)
+    columns = [column_cells(frame.iloc[:, j], f"{source}: {column_label(names, j)}") for j in range(frame.shape[1])]
+    texts = [column_label(names, j) for j, cells in enumerate(columns) if cells.dtype == object]
+    if texts:
+        raise InputError(
+            f"{source}: a cell of a curve is a number or empty; got texts in {listed(texts)}; leave them out"
+        )
+    title = None if frame.index.name is None else str(frame.index.name)
+    data = Dataset(np.column_stack(columns), "curves", row_names(frame), names, source, row_title=title)
+    return _on_times(data, times)
 
 
-def _read_curve_table(file: Path, options: dict[str, Any]) -> Dataset:
-    """Curves as rows of a table, on one grid of times."""
-    given, times = dict(options), None
-    if file.suffix.lower() == ".npz":
-        times, key = _times_from_file(file)
-        given = key | given
-    named = _named_by_titles(file, given)
-    data = _table_with_gaps(file, given | named)
-    if named and "index_column" not in named:
-        data = replace(data, guessed=(*data.guessed, "the first row, numbers in equal steps, holds the times"))
-    if data.kind != "vectors":
-        raise InputError(f"{file}: expected curves as rows of numbers; got {data.kind}; leave out what asks for these")
-    if data.column_names is not None:
-        times = _times_named(data.column_names, file, data.X[:, 0])
+def _on_times(data: Dataset, times: np.ndarray | None) -> Dataset:
+    """Curves with their times, without those of no known value, and with their gaps filled."""
+    source = data.source
     if times is not None and (times.shape != data.X.shape[1:] or not _increase(times)):
         raise InputError(
-            f"{file}: curves need {data.X.shape[1]} finite, increasing times, one per column; got "
-            f"{times.tolist()!r:.60}; sort the columns"
+            f"{source}: curves need {data.X.shape[1]} finite, increasing times, one per column; got "
+            f"{times.tolist()!r:.60}; sort the columns, or pass --read header=None if the first row is a curve"
         )
+    check_finite(np.where(np.isnan(data.X), 0.0, data.X), source, data.column_names)  # gaps may be
     data = keep_rows(data, ~np.isnan(data.X).all(axis=1), NOTHING_KNOWN)
     gaps = np.isnan(data.X)
     if gaps.any():
-        _check_ends(data, ~gaps, file)
-        data = replace(data, X=curves_on_grid(data.X, times).data_matrix[:, :, 0], filled=int(gaps.sum()))
-    return replace(data, kind="curves", times=times)
+        _check_ends(data, ~gaps)
+        data = replace(data, X=curves_on_grid(data.X, times).data_matrix[:, :, 0])
+        warn(f"{source}: {gaps.sum()} empty cells of curves are filled by straight lines between their neighbours")
+    return replace(data, times=times)
 
 
-def on_one_axis(data: Dataset) -> Dataset | None:
-    """Pairs of columns, an axis and an item, as items on the first axis, which names the rows; None for other tables.
-
-    Values at other places of an axis of the same title are put there by straight lines.
-    """
-    pairs, names = _pairs_of_columns(data), data.column_names or ()
-    if not len(pairs):
-        return None
-    titles, items = zip(*map(_parts_of_pair, names[::2], names[1::2]), strict=True)
-    at, values, moved = _on_first([*pairs])
-    if moved and (len({*titles}) > 1 or 2 * len(at) < data.n_samples):
-        return None
-    notes = ["the first of each pair of columns is an axis, which names the rows of the file", *moved]
-    found = replace(data, X=values.T.copy(), kind="vectors", guessed=(*data.guessed, *notes))
-    rows = tuple(map("{:.10g}".format, at))
-    return replace(found, row_names=rows, column_names=items, skipped=(), blank=(), places=())
-
-
-def _pairs_of_columns(data: Dataset) -> np.ndarray:
-    """Numbers (d / 2, 2, n) of a table of pairs of columns, of which the first ones rise or fall; else none of them."""
-    named = data.column_names is not None and data.kind in ("vectors", "table") and data.n_samples >= _ROWS
-    count = data.X.shape[1] // 2 if named and data.X.shape[1] % 2 == 0 else 0
-    pairs = as_numbers(data.X).T.reshape(count, 2, -1) if count > 1 else np.empty((0, 2, 0))
-    return pairs if all(map(_is_axis, pairs[:, 0])) else pairs[:0]
-
-
-def _on_first(pairs: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """The first axis of pairs (2, n) of an axis and values, all values on it, and a note where these were moved."""
-    at, off = pairs[0][0], _OFF * np.abs(np.diff(pairs[0][0])).min()
-    if all(x.shape == at.shape and np.abs(x - at).max() <= off for x, _ in pairs):
-        return at, np.array([y for _, y in pairs]), []
-    at = at[(at >= max(x.min() for x, _ in pairs)) & (at <= min(x.max() for x, _ in pairs))]
-    values = np.array([np.interp(at, *pair[:, np.argsort(pair[0])]) for pair in pairs])
-    return at, values, ["the axes differ: all are put on the first one by straight lines"]
-
-
-def curve_files(folder: Path) -> list[Path]:
-    """The files of a folder that may hold a curve each; none where it has few, or graphs."""
-    files = sorted(file for file in folder.iterdir() if extension_of(file) in (".csv", ".tsv", ".txt"))
-    return (
-        files if len(files) > 1 and not any(file.name.endswith(("_A.txt", "_indicator.txt")) for file in files) else []
-    )
-
-
-def _read_curve_folder(folder: Path, options: dict[str, Any]) -> Dataset:
-    """Curves of a folder, each two columns of a file of its name: an axis and values; on the axis of the first."""
-    pairs = []
-    for file in (files := curve_files(folder)):
-        data = read_table(file, **options)
-        if data.kind != "vectors" or data.X.shape[1] != 2 or not _is_axis(data.X[:, 0]):
-            raise InputError(f"{file}: expected two columns, an axis that rises or falls, and values; correct the file")
-        pairs.append(data.X.T)
-    at, values, notes = _on_first(pairs)
-    if len(at) < 3:
-        raise InputError(f"{folder}: curves must share an interval of their axes; got none; take some files out")
-    order, names = np.argsort(at), tuple(file.stem for file in files)
-    return Dataset(values[:, order], "curves", names, None, str(folder), times=at[order], guessed=tuple(notes))
-
-
-def _parts_of_pair(axis: str, item: str) -> tuple[str, str]:
-    """The title of an axis, and an item, by two names of columns that begin with that of the item, or not."""
-    words, others = (re.sub(r"\.\d+$", "", name).split(" ") for name in (axis, item))
-    k = next((i for i, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), min(len(words), len(others)))
-    return " ".join(words[k:]), " ".join(others[:k]) if k else item
-
-
-def as_curves(data: Dataset) -> Dataset:
-    """Rows of numbers as curves, whose columns are named by their times, which rise or fall, or are not named."""
-    if (named := data.column_names) is None:
-        return replace(data, kind="curves")
-    times = _times_named(named, Path(data.source))
-    order = np.argsort(times)
-    if not _increase(times[order]):
-        raise InputError(f"{data.source}: curves need different times; got {quote(times.tolist())}; correct the file")
-    names = tuple(named[j] for j in order)
-    return replace(data, X=data.X[:, order], column_names=names, kind="curves", times=times[order])
-
-
-def _check_ends(data: Dataset, known: np.ndarray, file: Path) -> None:
+def _check_ends(data: Dataset, known: np.ndarray) -> None:
+    """Refuse curves that are not known at both ends."""
     bad = np.flatnonzero(~(known[:, 0] & known[:, -1]))
-    if not len(bad):
-        return
-    names, whole = data.column_names or tuple(map(str, range(known.shape[1]))), np.flatnonzero(known.all(axis=0))
-    ends = [] if not len(whole) else [*names[: whole[0]], *names[whole[-1] + 1 :]]  # all are known between these
-    columns = f"drop_columns={ends!r} leaves out the ends; or " if len(ends) in range(1, len(names) - 1) else ""
-    labels = [f"row {i + 1}" if data.row_names is None else data.row_names[i] for i in bad]
-    raise InputError(
-        f"{file}: gaps of curves are filled between known values; got {len(bad)} curves with gaps at an end: "
-        f"{listed(labels, 10)}; {columns}take these curves out of the file; or pass header=True in place of "
-        "kind='curves', which fills gaps from the nearest rows"
-    )
+    if len(bad):
+        labels = [f"row {i + 1}" if data.row_names is None else data.row_names[i] for i in bad]
+        raise InputError(
+            f"{data.source}: gaps of curves are filled between known values; got {len(bad)} curves with gaps at an "
+            f"end: {listed(labels, 10)}; leave out the columns at the ends, or these curves"
+        )
 
 
 def _increase(times: np.ndarray) -> bool:
@@ -288,80 +201,60 @@ def _increase(times: np.ndarray) -> bool:
     return bool(np.isfinite(times).all() and (np.diff(times) > 0.0).all())
 
 
-def _is_axis(numbers: np.ndarray) -> bool:
-    """Whether several numbers rise or fall."""
-    return len(numbers) > 2 and (_increase(numbers) or _increase(-numbers))
-
-
-def _times_named(names: tuple[str, ...], file: Path, axis: Any = ()) -> np.ndarray:
-    """The numbers that names of columns spell, all without a unit or with the same one; R writes X before them.
-
-    Where they spell none and the first column, an axis, rises or falls, the curves stand in the columns.
-    """
-    names = tuple(re.sub(r"^X(?=\d)", "", name) for name in names)
-    spelled = [[number_in(name, mark) for name in names] for mark in ".,"]
-    spelled += [[*found[0]] for found in (with_unit(names, mark) for mark in ".,") if found is not None]
-    times = next((found for found in spelled if None not in found), None)
-    if times is None:
-        bad = min(names, key=lambda name: name[:1].isdecimal())
-        raise Mendable(
-            f"{file}: the columns of curves are named by their times, which are numbers; got the name {quote(bad)}; "
-            "write numbers, with one unit or none, name the other columns with columns=[...], or read vectors",
-            "reads each column as a curve over the first one",
-            transpose=_is_axis(np.array(axis)),
+def _times_named(names: tuple[str, ...], source: str) -> np.ndarray:
+    """The numbers that names of columns spell."""
+    times = [number_in(name) for name in names]
+    bad = [name for name, time in zip(names, times, strict=True) if time is None]
+    if bad:
+        raise InputError(
+            f"{source}: the columns of curves are named by their times, which are numbers; got the name "
+            f"{quote(bad[0])}; rename the columns, or leave it out"
         )
     return np.array(times, dtype=np.float64)
 
 
-def _named_by_titles(file: Path, options: dict[str, Any]) -> dict[str, Any]:
-    """How to read a text file whose first line holds times: numbers in equal steps, or a title and increasing ones."""
-    named = {name: value for name, value in options.items() if value is not None}
-    dropped = named.pop("drop_columns", None)
-    asked = named.pop("header", None)
-    if not is_text_table(file) or set(named) - {"delimiter", "encoding", "skip_rows"} or asked is False:
-        return {}
-    kept, times = _first_times(file, named, dropped)
-    if len(times) > 2 and math.isnan(times[0]) and _increase(times[1:]):
-        return {"header": True, "index_column": kept[0]}
-    return {"header": True} if asked is None and len(times) > 2 and is_grid(times) else {}
+def curve_files(folder: Path) -> list[Path]:
+    """The files of a folder that may hold a curve each; none where it has few, or graphs."""
+    files = sorted(file for file in folder.iterdir() if extension_of(file) in (".csv", ".tsv", ".txt"))
+    graphs = any(file.name.endswith(("_A.txt", "_indicator.txt")) for file in files)
+    return [] if graphs or len(files) < 2 else files
 
 
-def _first_times(file: Path, options: dict[str, Any], dropped: Any) -> tuple[list[int], np.ndarray]:
-    """Places in the first line that are not left out, and the numbers there, NaN for texts."""
-    titles = _first_cells(file, options)
-    kept = np.setdiff1d(range(len(titles)), locate_all(dropped, titles, len(titles), "drop_columns") or []).tolist()
-    return kept, np.array([number_in(titles[j]) for j in kept], dtype=np.float64)  # None is NaN
+def read_curve_folder(folder: Path) -> Dataset:
+    """Curves of a folder, each two columns of a file of its name: an axis and values; on the axis of the first."""
+    files = curve_files(folder)
+    pairs = [_curve_of(file) for file in files]
+    at = pairs[0][0]
+    at = at[(at >= max(t[0] for t, _ in pairs)) & (at <= min(t[-1] for t, _ in pairs))]
+    if len(at) < _AXIS:
+        raise InputError(f"{folder}: curves must share an interval of their axes; got none; take some files out")
+    if not all(np.array_equal(t, at) for t, _ in pairs):
+        warn(f"{folder}: files have axes of their own; straight lines give their values on the {len(at)} points of one")
+    values = np.array([np.interp(at, t, y) for t, y in pairs])
+    return Dataset(values, "curves", tuple(file.stem for file in files), None, str(folder), times=at)
 
 
-def _first_cells(file: Path, options: dict[str, Any]) -> list[str]:
-    """Cells of the first line, also where the column of names has no title."""
-    with suppress(UnicodeError), open_lines(file, options.get("encoding", "utf-8-sig"), None) as lines:
-        line = next(islice(lines, options.get("skip_rows", 0), None), "").rstrip("\r\n")
-        if line.startswith((",", ";", "\t")):
-            return line.split(line[0])
-    return list(column_titles(file, **options))
+def _curve_of(file: Path) -> tuple[np.ndarray, np.ndarray]:
+    """The axis of a file, rising, and its values."""
+    from rkhs.data.frames import read_frame, to_dataset
+
+    data = to_dataset(read_frame(file, {}), str(file))
+    if data.kind != "vectors" or data.X.shape[1] != 2 or not _is_axis(data.X[:, 0]):
+        raise InputError(f"{file}: expected two columns, an axis that rises or falls, and values; correct the file")
+    axis, values = data.X[np.argsort(data.X[:, 0])].T
+    return axis, values
 
 
-def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
-    """A table of numbers with NaN for gaps; a first column of texts holds names of curves."""
-    if set(options) - OF_MIXED:
-        return read_table(file, **options)
-    try:
-        return read_numbers(file, names_first=True, **options)
-    except MixedCells as error:
-        message = str(error).replace(MIXED, _NUMBERS)
-        if not error.columns:
-            raise InputError(message) from error
-        raise Mendable(message, "leaves them out", drop_columns=[*error.columns]) from error
+def _is_axis(numbers: np.ndarray) -> bool:
+    """Whether several numbers rise or fall."""
+    return len(numbers) >= _AXIS and (_increase(numbers) or _increase(-numbers))
 
 
-def _times_from_file(file: Path) -> tuple[np.ndarray | None, dict[str, str]]:
-    """Times that a .npz file holds, and the key of its only table."""
-    try:
-        arrays = load_arrays(file)
-    except InputError:  # the reader of tables says what is wrong
-        return None, {}
-    times = next((arrays[name] for name in _TIMES if name in arrays), None)
+def read_curve_arrays(file: Path, key: str | None) -> Dataset:
+    """Curves of an array, with the times that a .npz file holds beside it."""
+    arrays = load_arrays(file)
+    times = [arrays[name].astype(np.float64).ravel() for name in _TIMES if name in arrays]
     tables = [name for name, array in arrays.items() if array.ndim == 2 and name not in _TIMES]
-    numbers = None if times is None or times.dtype.kind not in "biuf" else times.astype(np.float64).ravel()
-    return numbers, {"key": tables[0]} if len(tables) == 1 else {}
+    chosen = tables[0] if key is None and len(tables) == 1 else key
+    data = Dataset(read_array(file, chosen, finite=False), "curves", None, None, str(file))
+    return _on_times(data, times[0] if times else None)

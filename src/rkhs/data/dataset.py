@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from io import TextIOWrapper
@@ -13,9 +12,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, nearest, quote
 from rkhs._core.files import as_path, check_readable, text_encoding
-from rkhs.data.encodings import nul_error, other_encoding
-from rkhs.data.formats import check_form, is_table as is_table, open_bytes
-from rkhs.data.text import number_in
+from rkhs.data.formats import check_form, open_bytes
 
 LEFT_OUT = "left out on demand"  # the reason of a skipped row that could be read
 NOTHING_KNOWN = "no known cell"
@@ -43,11 +40,11 @@ class SkippedRow:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from rkhs.data import read_table
+    >>> from rkhs.data import read_items
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "molecules.smi"
     ...     _ = file.write_text("CCO ethanol\nC(C broken\n")
-    ...     data = read_table(file, on_error="skip")
+    ...     data = read_items(file, on_error="skip")
     >>> data.skipped[0].row, data.skipped[0].text
     (2, 'C(C')
     """
@@ -119,26 +116,16 @@ class Dataset:
     classes : ndarray of shape (n,) or None, default=None
         Class of each item of kinds "graphs" and "series" as text, if the file has them; numbers, NaN for gaps, of a
         ``.ts`` file with ``@targetlabel true``.
-    filled : int, default=0
-        Empty cells of curves that straight lines between their neighbours filled.
-    guessed : tuple of str, default=()
-        What was guessed of the layout of a text file, and the rows that were left out of it.
     dates : tuple of str, default=()
         Columns of kind "table" that hold dates, as days since the first of January 1970.
     as_smiles : bool, default=False
         Whether `items` of kind "molecules" are SMILES, which kernels on objects read, in place of fingerprints.
     start : int, default=0
         Rows of the file before the first one, where it is read in parts.
-    blank : tuple of int, default=()
-        Places, from 0, of the rows without a known cell in a text table that is read whole; no number counts them.
     column_title : str or None, default=None
         Column with the `column_names`, where rows of the file are columns of `X`; empty if it has none.
     aliases : tuple of tuple of str, default=()
         Other names of the rows, empty where one has none: parts of names in FASTA files, other numbers of spectra.
-    places : tuple of int, default=()
-        Positions in the file, from 0, of the columns of `X` where these have no names and some of the file are left
-        out.
-
     distance_scale : float or None, default=None
         Of kind "gram", if ``X`` was made of distances d: ``exp(-d / distance_scale)``.
 
@@ -146,14 +133,13 @@ class Dataset:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from rkhs.data import read_table
+    >>> from rkhs.data import read_items
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "heights.csv"
-    ...     _ = file.write_text("name,height,weight\nAnn,1.7,60\nBob,1.8,80\n")
-    ...     data = read_table(file, index_column="name")
-    >>> data.X, data.row_names, data.column_names
-    (array([[ 1.7, 60. ],
-           [ 1.8, 80. ]]), ('Ann', 'Bob'), ('height', 'weight'))
+    ...     file = Path(folder) / "genes.fasta"
+    ...     _ = file.write_text(">first\nACGT\n>second\nACCT\n")
+    ...     data = read_items(file)
+    >>> data.X, data.row_names
+    (array(['ACGT', 'ACCT'], dtype=object), ('first', 'second'))
     """
 
     X: np.ndarray
@@ -166,15 +152,11 @@ class Dataset:
     times: np.ndarray | None = None
     row_title: str | None = None
     classes: np.ndarray | None = None
-    filled: int = 0
-    guessed: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     as_smiles: bool = False
     start: int = 0
-    blank: tuple[int, ...] = ()
     column_title: str | None = None
     aliases: tuple[tuple[str, ...], ...] = ()
-    places: tuple[int, ...] = ()
     distance_scale: float | None = None
 
     @property
@@ -203,9 +185,14 @@ class Dataset:
         return [row for row in range(first, first + self.n_samples + len(out)) if row not in out]
 
 
+def short_names(names: Sequence[str], longest: int = 24) -> tuple[str, ...]:
+    """Names for a picture, long ones by their beginning."""
+    return tuple(name if len(name) <= longest else f"{name[: longest - 3]}..." for name in names)
+
+
 def titles_of(data: Dataset) -> Sequence[str]:
-    """Names of the columns of rows, or their positions in the file."""
-    return data.column_names or [f"column {j}" for j in data.places or range(data.X.shape[1])]
+    """Names of the columns of rows, or their positions."""
+    return data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
 
 
 def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
@@ -255,14 +242,15 @@ def read_text(file: Path, asked: str | None = None) -> str:
         with open_bytes(file) as handle, TextIOWrapper(handle, encoding=text_encoding(encoding)) as lines:
             text = lines.read()
     except (OSError, UnicodeError) as error:
-        if asked and isinstance(error, UnicodeError):
-            raise other_encoding(file, encoding, error) from error
         raise InputError(
-            f"{file}: expected text in {encoding}; it cannot be read ({error}); check that this is a text file of that "
-            "encoding"
+            f"{file}: expected text in {encoding}; it cannot be read ({error}); pass the encoding of the file, such as "
+            "--read encoding=cp1252, or check that this is a text file"
         ) from error
     if "\0" in text:
-        raise nul_error(file, encoding, text.index("\0"))
+        raise InputError(
+            f"{file}: expected text in {encoding}; got a NUL character at place {text.index(chr(0))}; pass --read "
+            "encoding=utf-16 if the text is stored so, or check that this is a text file"
+        )
     return text
 
 
@@ -287,34 +275,29 @@ class UnknownColumn(InputError):
     """A file has no column of a name."""
 
 
-class Typed(int):
-    """A position that was typed, which is a name where a column is called so."""
-
-    def _among(self, names: Sequence[str] | None) -> str | int:
-        return next((name for name in names or () if number_in(name) == self), int(self))
-
-
 def locate(wanted: object, names: Sequence[str] | None, width: int, argument: str) -> int:
     """Position of the column that a name or an integer asks for."""
-    wanted = wanted._among(names) if isinstance(wanted, Typed) else wanted
+    argument = argument if argument.startswith("-") else f"`{argument}`"
+    if isinstance(wanted, int) and names is not None and str(wanted) in names:  # a number that was typed may be a name
+        return names.index(str(wanted))
     if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
         if 0 <= wanted < width:
             return int(wanted)
         raise InputError(
-            f"`{argument}` must be a position from 0 to {width - 1}; got {wanted}; the file has "
+            f"{argument} must be a position from 0 to {width - 1}; got {wanted}; the file has "
             f"{f'{width} columns' if width > 1 else 'one column, which is 0'}"
         )
     if not isinstance(wanted, str):
-        raise InputError(f"`{argument}` must hold column names or positions; got {wanted!r}; write a str or an int")
+        raise InputError(f"{argument} must hold column names or positions; got {wanted!r}; write a str or an int")
     if names is None:
         raise InputError(
-            f"`{argument}` names a column, so the file must have column names; got {wanted!r} and a file without "
+            f"{argument} names a column, so the file must have column names; got {wanted!r} and a file without "
             "names; give the position of the column, counted from 0"
         )
     if wanted in names:
         return names.index(wanted)
     raise UnknownColumn(
-        f"`{argument}` must name a column of the file; got {wanted!r}, which is not there; {_meant(wanted, names)}"
+        f"{argument} must name a column of the file; got {wanted!r}, which is not there; {_meant(wanted, names)}"
     )
 
 
@@ -328,9 +311,6 @@ def _meant(wanted: str, names: Sequence[str]) -> str:
     """The columns with a name like the wanted one, else all columns."""
     if alike := names_like(wanted, names):
         return f"did you mean {' or '.join(map(quote, alike))}?"
-    if all(number_in(name) is not None for name in names):
-        places = "0, its only column" if len(names) == 1 else f"0 to {len(names) - 1}"
-        return f"the first row holds numbers, so no names: give the position of the column, {places}"
     return f"the columns are {listed(list(map(quote, names)), 10)}"
 
 
@@ -390,14 +370,15 @@ def as_numbers(array: np.ndarray, source: str) -> np.ndarray:
     return numbers
 
 
-def check_finite(values: np.ndarray, source: str) -> None:
+def check_finite(values: np.ndarray, source: str, names: Sequence[str] | None = None) -> None:
     """Refuse missing and infinite values, naming the first row and column that has one."""
     bad = ~np.isfinite(values)
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
         raise InputError(
-            f"{source}: expected a finite number in every cell; got {values[row, column]} in row {row + 1}, column "
-            f"{column} ({int(bad.sum())} such cells in all); drop these rows or fill the cells before reading"
+            f"{source}: expected a finite number in every cell; got {values[row, column]} in row {row + 1}, "
+            f"{column_label(names, column)} ({int(bad.sum())} such cells in all); drop these rows or fill the cells "
+            "before reading"
         )
 
 
@@ -410,12 +391,6 @@ def check_size(values: np.ndarray, source: str) -> None:
         raise InputError(
             f"{source}: expected at least one row and one column; got shape {values.shape}; check the file"
         )
-
-
-def name_in_r(name: str) -> str:
-    """A name of a row as R writes it where it names a column of a data frame."""
-    plain = re.sub(r"[^\w.]", ".", name)
-    return plain if re.match(r"[^\W\d_]|\.(?!\d)", plain) else f"X{plain}"
 
 
 def as_gram(data: Dataset, gram: Any) -> Dataset:
@@ -431,7 +406,7 @@ def as_gram(data: Dataset, gram: Any) -> Dataset:
         raise InputError(f"{data.source}: a Gram matrix must be square; got shape {data.X.shape}; {advice}")
     rows, columns = data.row_names, data.column_names
     for place, (row, column) in enumerate(zip(rows or (), columns or (), strict=False), 1):
-        if column not in (row, name_in_r(row)):
+        if column != row:
             raise InputError(
                 f"{data.source}: rows and columns of a Gram matrix must have the same names in the same order; got row "
                 f"{quote(row)} against column {quote(column)} at position {place}; reorder one of them"

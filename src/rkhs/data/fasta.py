@@ -7,16 +7,14 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, quote
+from rkhs._core.errors import InputError, quote, warn
 from rkhs.data.dataset import Dataset, Kind, read_text, refuse_empty
 
 _RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 _PLAIN, _MANY = 0.9, 0.6  # share of letters that are of nucleotides; of residues that occur in proteins
-_SEVERAL, _LONG = 20, 8  # texts, and their usual length at least, whose letters alone say that they are sequences
 
 
 def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
@@ -27,21 +25,24 @@ def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
     words = ["".join(name.split()[:1]) for name in names]
     changed = sum(map(operator.ne, texts, capitals))
     capitals, of_rna = as_dna(capitals)
-    guessed = (*_letters(capitals), *of_rna)
+    notes = [*aligned, *_letters(capitals), *of_rna, *note_of_masked(capitals)]
     if changed:
-        guessed = (f"small letters are read as capital ones, in {changed} sequences", *guessed)
+        notes.insert(0, f"small letters are read as capital ones, in {changed} sequences")
+    for note in notes:
+        warn(f"{file}: {note}")
     row_names = next((tuple(some) for some in (words, names) if len({*some} - {""}) == len(some)), None)
     parts = [word.split("|") for word in words]  # >sp|P12345|NAME_HUMAN
     aliases = tuple(zip(*parts, strict=True)) if len(set(map(len, parts))) == 1 < len(parts[0]) else ()
-    facts: dict[str, Any] = {"guessed": (*aligned, *guessed, *note_of_masked(capitals)), "aliases": aliases}
-    return Dataset(np.array(capitals, object), kind or "sequences", row_names, None, str(file), **facts)
+    return Dataset(np.array(capitals, object), kind or "sequences", row_names, None, str(file), aliases=aliases)
 
 
 def _without_gaps(texts: list[str]) -> tuple[list[str], tuple[str, ...]]:
     """Sequences without the gaps of an alignment, and what is said of these; only gaps are a sequence as it is."""
     plain = [text.translate({ord("-"): None, ord("."): None}) or text for text in texts]
     count = sum(map(operator.ne, texts, plain))
-    return plain, (f"gaps of an alignment, - and ., are removed, in {count} sequences",) * (count > 0)
+    if not count:
+        return plain, ()
+    return plain, (f"gaps of an alignment, - and ., are removed, in {count} sequences",)
 
 
 def masked_letters(texts: Sequence[str]) -> str:
@@ -50,13 +51,6 @@ def masked_letters(texts: Sequence[str]) -> str:
     nucleic = _are_nucleic(texts) and counts.keys() >= {*"ACG"}
     residues = counts.keys() <= {*ascii_uppercase, "*"} and len(counts.keys() & {*_RESIDUES}) >= _MANY * len(_RESIDUES)
     return "NX" if nucleic else "X" if residues else ""
-
-
-def are_sequences(texts: Sequence[str]) -> bool:
-    """Whether long texts that hardly repeat hold letters of nucleotides, or of residues, alone."""
-    long = len(texts) >= _SEVERAL and 2 * len({*texts}) > len(texts) and np.median([*map(len, texts)]) >= _LONG
-    letters = {*"".join(texts)}
-    return bool(long) and (letters <= {*_RESIDUES, "X"} or letters <= {*"ACGTUNacgtun"})
 
 
 def note_of_masked(texts: Sequence[str]) -> tuple[str, ...]:
@@ -73,7 +67,7 @@ def _letters(texts: list[str]) -> tuple[str, ...]:
     """Say which characters stand for no known letter."""
     odd = {mark: sum(mark in text for text in texts) for mark in sorted({*"".join(texts)} - {*ascii_uppercase})}
     counts = [f"{mark!r} in {count}" for mark, count in odd.items()]
-    return (f"unknown characters are treated as further letters: {', '.join(counts)} sequences",) * (len(counts) > 0)
+    return (f"unknown characters are treated as further letters: {', '.join(counts)} sequences",) if counts else ()
 
 
 def _are_nucleic(texts: Sequence[str]) -> bool:

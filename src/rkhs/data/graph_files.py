@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, optional
-from rkhs._core.files import UNREADABLE
+from rkhs._core.errors import InputError, optional, warn
+from rkhs._core.files import UNREADABLE, check_readable
 from rkhs._core.memory import available_bytes
 from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import Dataset, read_text, refuse_empty
@@ -35,7 +35,8 @@ def read_graphs(file: Path) -> Dataset:
             others = map(advice, filter(can_convert, sorted(file.iterdir())))
             raise InputError(
                 f"{file}: expected one file NAME_A.txt of the TU format; got {len(found)}, and no "
-                f"{', '.join(GRAPH_EXTENSIONS)} files alone; {[*others, 'name the file itself'][0]}"
+                f"{', '.join(GRAPH_EXTENSIONS)} files alone, nor tables of a curve each; "
+                f"{[*others, 'name the file itself'][0]}"
             )
         return _read_text(found[0])
     if file.suffix.lower() in GRAPH_EXTENSIONS:
@@ -53,8 +54,9 @@ def _one_by_one(files: list[Path], source: str) -> Dataset:
     named = [pair for file in files for pair in _graphs_of(file, unused)]
     graphs = [graph for _, graph in named]
     _drop_names([graph for graph in graphs if files[0].suffix.lower() == ".gml" and hasattr(graph, "nodes")])
-    guessed, names = _label_nodes(graphs, unused), tuple(name for name, _ in named)
-    return Dataset(np.fromiter(graphs, object), "graphs", names, None, source, guessed=guessed)
+    for note in _label_nodes(graphs, unused):
+        warn(f"{source}: {note}")
+    return Dataset(np.fromiter(graphs, object), "graphs", tuple(name for name, _ in named), None, source)
 
 
 def _numbers(file: Path, columns: int) -> np.ndarray:
@@ -192,6 +194,7 @@ def _nodes(text: str, unused: set[str]) -> list[str]:
 
 def _graphml(file: Path) -> list[Any]:
     networkx = optional("networkx")
+    check_readable(file)
     try:
         if file.suffix.lower() == ".gml":
             return [networkx.read_gml(file, label="id")]

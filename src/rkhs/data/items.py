@@ -1,86 +1,95 @@
-"""One reader for items of every kind: what the file is called, or the user, says which."""
+"""One reader for items of every kind that pandas does not read: what the file is called, or the user, says which."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rkhs._core.checks import check_choice
-from rkhs._core.errors import InputError, quote
-from rkhs.data.arrays import array_names
-from rkhs.data.curves import curve_files, read_curve_file
-from rkhs.data.dataset import NOTHING_KNOWN, Dataset, RowNames, existing_path, keep_rows, read_text, refuse_empty
-from rkhs.data.fasta import as_dna, note_of_masked, read_fasta
-from rkhs.data.formats import FASTA, KINDS, SPECTRA, TABLES, advice, extension_of, is_table, refuse_sparse_lines
-from rkhs.data.graph_files import GRAPH_EXTENSIONS, read_graphs
-from rkhs.data.series_files import SERIES_OPTIONS, read_series
-from rkhs.data.spectra_files import read_spectra
-from rkhs.data.table_reader import (
-    EXTENSIONS,
-    LAYOUT,
-    Options,
-    column_list,
-    column_titles,
-    open_columns,
-    read_table,
-    text_column,
+from rkhs._core.errors import InputError, quote, warn
+from rkhs.data.arrays import array_names, array_types, load_npy, read_array
+from rkhs.data.cells import column_cells, names_of, row_names
+from rkhs.data.curves import curve_files, curves_of, read_curve_arrays, read_curve_folder
+from rkhs.data.dataset import (
+    NOTHING_KNOWN,
+    Dataset,
+    Kind,
+    existing_path,
+    keep_rows,
+    listed,
+    locate,
+    read_text,
+    refuse_empty,
 )
-from rkhs.data.text import number_in
+from rkhs.data.fasta import as_dna, note_of_masked, read_fasta
+from rkhs.data.formats import FASTA, KINDS, SDF, SPECTRA, TABLES, advice, extension_of
+from rkhs.data.frames import Frame, read_frame, selected, to_dataset, with_index
+from rkhs.data.graph_files import GRAPH_EXTENSIONS, read_graphs
+from rkhs.data.molecule_files import molecules, read_sdf, smi_rows
+from rkhs.data.series_files import read_series, series_of
+from rkhs.data.spectra_files import read_spectra
 
 _GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}
-_OF_STRINGS = ("columns", "index_column", "header", "delimiter", "encoding")
-_READERS: dict[str, Any] = {"graphs": read_graphs, "series": read_series, "spectra": read_spectra}
-_TAKEN = {
-    "graphs": (),
-    "spectra": ("missing", "encoding"),
-    "series": SERIES_OPTIONS,
-    "sequences": _OF_STRINGS,
-    "texts": _OF_STRINGS,
-}
+_OTHERS = (".npy", ".npz", ".txt", ".ts", ".smi", *SDF, *FASTA, *SPECTRA, *GRAPH_EXTENSIONS)
 
 
-def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **options: Any) -> Dataset:
-    r"""Read molecules, graphs, sequences, texts, series, curves, spectra or vectors from a file or folder.
+def read_items(
+    path: str | os.PathLike[str],
+    *,
+    kind: str | None = None,
+    columns: Sequence[str | int] | None = None,
+    smiles_column: str | int | None = None,
+    index_column: str | int | None = None,
+    key: str | None = None,
+    encoding: str = "utf-8",
+    read: Mapping[str, Any] | None = None,
+    **fingerprint: Any,
+) -> Dataset:
+    r"""Read molecules, graphs, sequences, texts, series, curves or spectra from a file or folder.
 
+    Tables of numbers and texts are read by pandas: estimators take its frames.
+
+    * Molecules: ``.smi``, a SMILES and perhaps a name a line; ``.sdf``; a column of SMILES of a table.
     * Graphs: a folder in the TU format, or its file ``DS_A.txt``, with ``DS_graph_indicator.txt`` and perhaps
       ``DS_node_labels.txt`` and ``DS_graph_labels.txt``, numbers from 1; a ``.npz`` file with ``edges`` of shape
       (m, 2), node numbers within each graph, ``edge_ptr`` and ``node_ptr`` of shape (n + 1,), perhaps ``node_label``
-      and ``y``; ``.graphml``, ``.gml``, ``.edgelist`` and ``.edges`` files, or a folder of them. A line of an edge list
-      has the names of two nodes, with white space or a comma between, perhaps a weight or attributes that are not used,
-      and comments after ``#``. Nodes of GraphML without the attribute ``label`` take one called atom, element, symbol,
-      type or kind, or the only one whose texts or whole numbers repeat, for it. An item is a pair ``(edges, labels)``
-      of arrays, zeros without labels; two edges are a list of pairs, so that no edge_index is meant. Of lists of edges
-      it has the number of nodes in place of labels. GraphML gives networkx graphs.
-    * Sequences and texts: ``.fasta``, ``.fa``, ``.faa``, ``.fna``, ``.afa``, also ``.gz``, without gaps of
-      alignments, blank lines and lines after ``;``, and with T for U where nucleotides have both; a text per line of a
-      ``.txt`` file; a column of a table, without its empty cells, whose rows `skipped` names.
-    * Series: ``.tsv``, the UCR format, a whole number, the class, and the values in a row; ``.ts``, the UEA format,
-      channels between colons; ``.csv``, a series per row; a ``.csv`` or ``.tsv`` table with names of columns, in which
-      columns of texts hold no values, and `classes` if there is one; ``.npz``, arrays of shape (length,) or (length,
-      channels); ``.npz`` and ``.npy``, one array of shape (n, length) or (n, length, channels). Missing values
-      at the end are padding and cut off.
-    * Curves: a table whose columns are named by their times, increasing numbers, or not named; a ``.npz`` file with the
-      array ``times`` or ``t`` next to them; a folder of ``.csv``, ``.tsv``, ``.txt``, ``.asc``, ``.dpt`` or ``.xy``
-      files, which name the curves, of an axis and values in two columns.
-    * Spectra: ``.mgf``, ``.msp``, ``.ms``. An item is a pair ``(mz, intensity)`` of arrays; what else a record says,
-      such as ``smiles``, is a column. Rows are named by a title, a name or a number that differs in all records;
-      records of MS level 1 next to others are left out.
+      and ``y``; ``.graphml``, ``.gml``, ``.edgelist`` and ``.edges`` files, or a folder of them. An item is a pair
+      ``(edges, labels)`` of arrays, zeros without labels.
+    * Sequences and texts: FASTA files; a text per line of a ``.txt`` file; a column of a table.
+    * Series: ``.ts``, the UEA format, channels between colons; ``.tsv``, the UCR format, a whole number, the class, and
+      the values in a row; ``.csv``, a series per row; ``.npz`` and ``.npy``, arrays of shape (length,) or (length,
+      channels), or one of shape (n, length) or (n, length, channels). Missing values at the end are padding.
+    * Curves: a table whose first row holds the times (``read={"header": None}`` if it is a curve); ``.npz`` with
+      ``times`` or ``t`` beside the values; a folder of tables of an axis and values. Gaps are filled by straight lines
+      between known values.
+    * Spectra: ``.mgf``, ``.msp``, ``.ms``. An item is a pair ``(mz, intensity)`` of arrays; records of MS level 1 next
+      to others are left out.
 
     Parameters
     ----------
     path : str or path
-    kind : {"graphs", "sequences", "texts", "series", "curves", "spectra", "vectors"}, default=None
-        What the items are. None: graphs for the files and folders above; sequences for ``.fasta`` and its like; series
-        for ``.ts``; spectra for ``.mgf``, ``.msp`` and ``.ms``; for ``.txt`` vectors if most cells are numbers, else
-        sequences, or texts where a line has several words; else what :func:`read_table` reads.
-    **options
-        Those of :func:`read_table` that the kind takes: none for graphs; `encoding` and `missing` for spectra;
-        `columns` (one), `index_column` and those of the layout for sequences and texts of a table; for series `key`,
-        and of ``.csv`` and ``.tsv`` `columns`, `drop_columns`, `index_column` and those of the layout.
+    kind : {"molecules", "graphs", "sequences", "texts", "series", "curves", "spectra"}, default=None
+        What the items are. None: what the name of the file says.
+    columns : sequence of str or int, default=None
+        Of a table: the one of sequences or texts, or those of the values of series and curves. Positions count from 0,
+        without the column that names the rows.
+    smiles_column : str or int, default=None
+        Column of SMILES of a table.
+    index_column : str or int, default=None
+        Column of a table that names the rows; None takes a first column without a title.
+    key : str, default=None
+        Array of a ``.npz`` file.
+    encoding : str, default="utf-8"
+        Of a text file that is no table.
+    read : dict, default=None
+        Options of ``pandas.read_csv``, ``read_excel``, ``read_parquet`` or ``read_feather`` for a table.
+    **fingerprint
+        `fingerprint`, `radius`, `n_bits` and `on_error` of :func:`molecular_fingerprints`, for molecules; with "counts"
+        in place of a fingerprint.
 
     Returns
     -------
@@ -115,100 +124,147 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     if kind is not None:
         check_choice(kind, "kind", KINDS)
     file = existing_path(path)
-    found = kind if kind is not None else _kind_of(file)
-    if found in (None, "vectors"):
-        return _table(file, found, options)
-    if found == "curves":
-        return read_curve_file(file, options)
-    _refuse_unused(file, found, options)
-    return _READERS[found](file, **options) if found in _READERS else _read_strings(file, kind, **options)
+    found = "molecules" if smiles_column is not None else kind or kind_of(file)
+    if extension_of(file) in TABLES and not (found == "series" and frame_of_series(file, columns, read)):
+        if found is None:
+            raise InputError(f"{file}: a table is read by pandas; pass its frame to fit, or name the kind of its items")
+        named = [*(columns or ()), *([] if smiles_column is None else [smiles_column])]
+        frame = read_frame(file, read or {}, named=found == "curves")
+        frame = with_index(frame, index_column, named)
+        return items_of(frame, file, found, columns=columns, smiles_column=smiles_column, fingerprint=fingerprint)
+    return read_objects(file, found, key=key, encoding=encoding, fingerprint=fingerprint)
 
 
-def _refuse_unused(file: Path, kind: str, options: dict[str, Any]) -> None:
-    """Refuse options that the reader of a kind does not take; texts of a table take those of its layout."""
-    taken = dict.fromkeys((*_TAKEN[kind], *LAYOUT * (_TAKEN[kind] is _OF_STRINGS and is_table(file))))
-    if unused := sorted(options.keys() - taken):
-        known, given = (", ".join(f"`{name}`" for name in names) for names in (taken, unused))
-        what = f"with the arguments {known}" if known else "without arguments"
-        raise InputError(f"{kind} are read {what}; got {given}; leave it out")
-
-
-def _kind_of(file: Path) -> str | None:
-    """The kind that a name stands for; None for tables and molecules."""
+def kind_of(file: Path) -> Kind | None:
+    """The kind that the name of a file stands for; None for tables and arrays."""
     extension = extension_of(file)
     if file.is_dir():
-        return ("graphs", "curves")[bool(curve_files(file))]
+        return "curves" if curve_files(file) else "graphs"
     if extension in GRAPH_EXTENSIONS or file.name.endswith("_A.txt"):
         return "graphs"
     if extension == ".npz":
         return "graphs" if array_names(file) >= _GRAPH_ARRAYS else None
-    if extension == ".txt" and is_table(file):
-        return None
-    known = {".txt": "sequences", ".ts": "series"}
-    known |= dict.fromkeys(FASTA, "sequences") | dict.fromkeys(SPECTRA, "spectra")
-    if extension not in EXTENSIONS and extension not in known:
-        named = ", ".join(dict.fromkeys((*EXTENSIONS, *known, *GRAPH_EXTENSIONS)))
-        raise InputError(f"`path` must be a folder of graphs or end in {named}; got {file.name!r}; {advice(file)}")
+    if extension not in (*TABLES, *_OTHERS):
+        raise InputError(
+            f"`path` must be a folder of graphs or end in {', '.join((*TABLES, *_OTHERS))}; got {file.name!r}; "
+            f"{advice(file)}"
+        )
+    known: dict[str, Kind] = {".txt": "sequences", ".ts": "series", ".smi": "molecules"}
+    known |= dict.fromkeys(FASTA, "sequences")
+    known |= dict.fromkeys(SPECTRA, "spectra")
+    known |= dict.fromkeys(SDF, "molecules")
     return known.get(extension)
 
 
-def _table(file: Path, kind: str | None, options: dict[str, Any]) -> Dataset:
-    data = read_table(file, **options)
-    if kind is not None and data.kind != kind:
-        raise InputError(f"{file}: expected {kind}; got a file of {data.kind}; give a file of {kind}")
-    return data
+def read_objects(
+    file: Path, kind: str | None, *, key: str | None = None, encoding: str = "utf-8", fingerprint: dict[str, Any]
+) -> Dataset:
+    """Items of a file that is no table; rows of numbers of an array for None."""
+    extension = extension_of(file)
+    if kind == "molecules":
+        if extension in SDF:
+            return molecules(read_sdf(file), "smiles", str(file), fingerprint)
+        return molecules(smi_rows(file, encoding), "smiles", str(file), fingerprint)
+    if fingerprint:
+        raise InputError(
+            f"{next(iter(fingerprint))!r} is for molecules; got a file of {kind or 'numbers'}; leave it out"
+        )
+    if kind == "graphs":
+        return read_graphs(file)
+    if kind == "series":
+        return read_series(file, key, encoding)
+    if kind == "spectra":
+        return read_spectra(file, encoding)
+    if kind == "curves":
+        return read_curve_folder(file) if file.is_dir() else read_curve_arrays(file, key)
+    if kind in ("sequences", "texts"):
+        strings: Any = kind
+        return read_fasta(file, strings) if extension in FASTA else _lines(file, kind, encoding)
+    if extension not in (".npy", ".npz"):
+        raise InputError(f"{file}: expected a table, as .csv, or an array, as .npy; got a {extension} file")
+    return Dataset(read_array(file, key), "vectors", None, None, str(file))
 
 
-def _read_strings(file: Path, kind: Any, *, columns: Sequence[Any] | None = None, **options: Any) -> Dataset:
-    """Sequences or texts: the lines of a text file, a column of a table, or a FASTA file; see `read_items`."""
-    column = _column_of_texts(file, kind, columns)
-    if extension_of(file) in FASTA:
-        return read_fasta(file, kind)
-    texts, (names, _) = (
-        (_lines(file, **options), (None, None)) if column is None else _cells(file, column, Options(**options))
-    )
-    kind = kind or ("texts" if any(len(text.split()) > 1 for text in texts) else "sequences")
-    texts, notes = as_dna(texts) if kind == "sequences" else (texts, ())
-    notes += note_of_masked(texts) if kind == "sequences" else ()
-    data = Dataset(np.array(texts, object), kind, names, None, str(file), guessed=notes)
+def items_of(
+    frame: Frame,
+    file: Path,
+    kind: str | None,
+    *,
+    columns: Sequence[str | int] | None = None,
+    smiles_column: str | int | None = None,
+    fingerprint: dict[str, Any] | None = None,
+    kinds: Sequence[str] | None = None,
+) -> Dataset:
+    """Items of a frame: molecules or texts of one of its columns, series or curves of its rows, or its rows."""
+    source = str(file)
+    if kind == "molecules":
+        if smiles_column is None:
+            raise InputError(f"{file}: name the column of SMILES with smiles_column=")
+        column = frame.columns[locate(smiles_column, names_of(frame), frame.shape[1], "smiles_column")]
+        return molecules(frame, column, source, fingerprint or {})
+    if fingerprint:
+        raise InputError(f"{next(iter(fingerprint))!r} is for molecules, and needs smiles_column=")
+    frame = selected(frame, columns, None)
+    if kind in ("sequences", "texts"):
+        return _texts_of(frame, file, kind)
+    if kind == "series":
+        return series_of(frame, source)
+    if kind == "curves":
+        return curves_of(frame, source)
+    if kind not in (None, "vectors"):
+        raise InputError(f"{file}: expected {kind}; got a table; leave out what asks for {kind}")
+    return to_dataset(frame, source, kinds=kinds)
+
+
+def frame_of_series(file: Path, columns: Any, read: Any) -> bool:
+    """Whether a .csv or .tsv file holds series as the archives write them: rows of numbers without names."""
+    from rkhs.data.series_files import rows_of_numbers
+
+    return columns is None and not read and extension_of(file) in (".csv", ".tsv") and rows_of_numbers(file)
+
+
+def _texts_of(frame: Frame, file: Path, kind: Any) -> Dataset:
+    """Sequences or texts of the only column of a frame; rows without a text are left out."""
+    if frame.shape[1] != 1:
+        raise InputError(
+            f"{file}: {kind} stand in one column; got {listed(list(map(quote, map(str, frame.columns))))}; name it "
+            "with columns="
+        )
+    cells = column_cells(frame.iloc[:, 0], str(file), "text")
+    texts = ["" if cell is None else cell for cell in cells]
+    data = _of_texts(texts, kind, str(file), row_names(frame))
     known = np.array([*map(bool, texts)])
     return data if known.all() else keep_rows(data, known, NOTHING_KNOWN)
 
 
-def _column_of_texts(file: Path, kind: Any, columns: Sequence[Any] | None) -> Any:
-    """The column of a table that holds the texts; None for another file."""
-    columns = column_list(columns)
-    if columns is not None and len(columns) != 1:
-        raise InputError(f"{file}: {kind or 'sequences'} stand in one column; got {len(columns)} in columns=; name one")
-    column = None if columns is None else columns[0]
-    tabular = extension_of(file) in TABLES or (column is not None and is_table(file))
-    if tabular != (column is not None):
-        titles = ", ".join(map(quote, column_titles(file)))
-        way = (
-            f"got none for {file.name!r}; name the column, one of {titles}"
-            if tabular
-            else f"got {column!r} for {file.name!r}; leave it out"
-        )
-        raise InputError(f"`column` names the texts of a table, and of a table only; {way}")
-    return column
+def _of_texts(texts: list[str], kind: Any, source: str, names: tuple[str, ...] | None) -> Dataset:
+    """Sequences, nucleotides with T for U where both occur, or texts as they are."""
+    if kind == "sequences":
+        texts, notes = as_dna(texts)
+        for note in (*notes, *note_of_masked(texts)):
+            warn(f"{source}: {note}")
+    return Dataset(np.array(texts, object), kind, names, None, source)
 
 
-def _cells(file: Path, column: Any, options: Options) -> tuple[list[str], RowNames]:
-    found = next(open_columns(file, options, (column, "column")))
-    texts, names = text_column(found, column, options.index_column, "column")
-    return ["" if text in (options.missing or ()) else text for text in texts], names
-
-
-def _lines(file: Path, encoding: str = "utf-8", **_: Any) -> list[str]:
-    if file.suffix.lower() != ".txt":
-        raise InputError(
-            f"`path` must be a .txt, {', '.join((*FASTA, *TABLES))} file for strings; got {file.name!r}; rename it"
-        )
+def _lines(file: Path, kind: Any, encoding: str) -> Dataset:
+    """A text per line; sequences, or texts where a line has several words."""
+    if extension_of(file) != ".txt":
+        raise InputError(f"{file}: expected a .txt file, {', '.join(FASTA)} or a table; got another; rename it")
     texts = [line.strip() for line in read_text(file, encoding).splitlines() if line.strip()]
     refuse_empty(texts, file, "a text per line")
-    refuse_sparse_lines(file, texts)
-    if all(number_in(cell) is not None for text in texts for cell in text.replace(",", " ").replace(";", " ").split()):
-        raise InputError(
-            f"{file}: expected a text per line; got numbers only, such as {texts[0][:30]!r}; save a table as .csv"
-        )
-    return texts
+    if kind == "sequences" and any(len(text.split()) > 1 for text in texts):
+        kind = "texts"
+    return _of_texts(texts, kind, str(file), None)
+
+
+def read_gram_rows(file: Path, key: str | None, read: Mapping[str, Any], index: Any) -> Dataset:
+    """Kernel values of a table or an array, with the names of rows and columns of a table."""
+    if extension_of(file) in TABLES:
+        return to_dataset(with_index(read_frame(file, read), index), str(file))
+    X = load_npy(file) if extension_of(file) == ".npy" else None
+    if X is not None and X.ndim == 3:
+        return Dataset(X, "gram", None, None, str(file))
+    shapes = {name: shape for name, (shape, _) in array_types(file).items() if len(shape) == 2}
+    if key is None and len(shapes) > 1 and len(set(shapes.values())) == 1:  # several views of the same items
+        return Dataset(np.stack([read_array(file, name) for name in sorted(shapes)]), "gram", None, None, str(file))
+    return Dataset(read_array(file, key, square=True), "vectors", None, None, str(file))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,67 +11,60 @@ import numpy as np
 
 from rkhs._core.checks import check_choice, check_count, check_flag
 from rkhs._core.errors import InputError, optional, quote
-from rkhs._core.files import text_encoding
 from rkhs._core.memory import Estimate, check_memory
 from rkhs.data.columns import listed as shortened, many
-from rkhs.data.dataset import LEFT_OUT, Dataset, RowNames, SkippedRow, listed, refuse_empty
-from rkhs.data.encodings import other_encoding
+from rkhs.data.dataset import LEFT_OUT, Dataset, SkippedRow, listed, read_text, refuse_empty
 from rkhs.data.formats import open_bytes
-from rkhs.data.tables import Columns, located, typed
-from rkhs.data.text import Mendable
 
 RADIUS = 2
 N_BITS = 2048
 
 OnError = Literal["raise", "skip"]
-SmilesRows = tuple[list[str], RowNames]
 
 
-def smi_chunks(path: Path, encoding: str, count: int | None) -> Iterator[SmilesRows]:
-    """SMILES and names of a smi file: on each line a SMILES and, after white space, an optional name."""
-    lines, named = _smi_rows(path, encoding), None
-    while rows := list(islice(lines, count)):
-        named = all(name for _, name in rows) if named is None else named
-        yield [smiles for smiles, _ in rows], (tuple(name for _, name in rows) if named else None, None)
-    refuse_empty(named is not None, path, "one SMILES per line")
+def smi_rows(path: Path, encoding: str = "utf-8") -> Any:
+    """A frame of the SMILES of a smi file: on each line a SMILES and, after white space, an optional name."""
+    import pandas
+
+    lines = [line for line in read_text(path, encoding).splitlines() if line.strip() and not line.startswith("#")]
+    refuse_empty(lines, path, "one SMILES per line")
+    parts = [line.split(maxsplit=1) for line in lines]
+    named = all(len(part) == 2 for part in parts)
+    names = [part[1].strip() for part in parts] if named else None
+    return pandas.DataFrame({"smiles": [part[0] for part in parts]}, index=names)
 
 
-def _smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
-    """SMILES and name, perhaps empty, of each line of a smi file that has one, as they are read."""
-    try:
-        with path.open(encoding=text_encoding(encoding)) as handle:
-            for line in handle:
-                if "\0" in line:
-                    raise InputError(f"{path}: expected text in {encoding}; got a NUL character; check the encoding")
-                if line.strip() and not line.startswith("#"):
-                    smiles, *name = line.split(maxsplit=1)
-                    yield smiles, name[0].strip() if name else ""
-    except UnicodeError as error:
-        raise other_encoding(path, encoding, error) from error
+def read_sdf(path: Path) -> Any:
+    """A frame of SMILES and tags, its rows named by the molecules where all are; a damaged record keeps its place."""
+    import pandas
 
-
-def read_sdf(path: Path, missing: Collection[str] = (), index: str | int | None = None) -> Columns:
-    """SMILES and tags as columns, one of them texts that name molecules; a damaged record keeps its place."""
     Chem, rdBase = optional("rdkit.Chem"), optional("rdkit.rdBase")
-    with open_bytes(path) as handle, rdBase.BlockLogs():  # of damaged records there is an error, stereo is not used
+    with open_bytes(path) as handle, rdBase.BlockLogs():
         found = list(Chem.ForwardSDMolSupplier(handle))
-    refuse_empty(found, path, "molecules")
-    smiles = ["a damaged record" if mol is None else Chem.MolToSmiles(mol) for mol in found]
-    names = tuple("" if mol is None else mol.GetProp("_Name").strip() for mol in found)
-    tags = {"smiles": smiles} | _tags(found)
-    texts = located([(0, "smiles"), (index, "index_column")], (*tags,), len(tags))
-    cells = [
-        np.array(t, object) if j in texts else typed(t, ".", missing, f"{path}: {tag}")
-        for j, (tag, t) in enumerate(tags.items())
-    ]
-    return Columns(str(path), (*tags,), cells, stored=names if all(names) else None)
+    refuse_empty(found, path, "molecules", "none")
+    records = [_tags_of(mol) for mol in found]
+    names = ["" if mol is None else mol.GetProp("_Name").strip() for mol in found]
+    frame = numbers_where_all(pandas.DataFrame(records, index=names if all(names) else None))
+    frame.insert(0, "smiles", ["a damaged record" if mol is None else Chem.MolToSmiles(mol) for mol in found])
+    return frame
 
 
-def _tags(molecules: list[Any]) -> dict[str, list[str | None]]:
-    """Tags of molecules, but for one called smiles; a damaged record has none."""
-    records = [{} if mol is None else mol.GetPropsAsDict(autoConvertStrings=False) for mol in molecules]
-    tags = dict.fromkeys(chain.from_iterable(records))
-    return {tag: [one.get(tag) for one in records] for tag in tags if tag != "smiles"}
+def _tags_of(mol: Any) -> dict[str, str]:
+    """Tags of a molecule, but for one called smiles; a damaged record has none."""
+    if mol is None:
+        return {}
+    return {tag: text for tag, text in mol.GetPropsAsDict(autoConvertStrings=False).items() if tag != "smiles"}
+
+
+def numbers_where_all(frame: Any) -> Any:
+    """The frame with numbers in place of texts in the columns whose known cells all are numbers."""
+    import pandas
+
+    for name in frame.columns:
+        numbers = pandas.to_numeric(frame[name], errors="coerce")
+        if numbers.notna().sum() == frame[name].notna().sum():
+            frame[name] = numbers
+    return frame
 
 
 def flat_smiles(texts: Iterable[Any]) -> np.ndarray:
@@ -83,23 +75,30 @@ def flat_smiles(texts: Iterable[Any]) -> np.ndarray:
     return np.array(["" if mol is None else Chem.MolToSmiles(mol, isomericSmiles=False) for mol in found], object)
 
 
-def molecules(parts: Iterator[SmilesRows], source: str, recipe: dict[str, Any]) -> Iterator[Dataset]:
-    """Fingerprints of each part; rows that are named in messages are counted from the start of the file."""
-    done, ready = 0, None
-    waiting: tuple[SkippedRow, ...] = ()
-    for smiles, (names, title) in parts:
-        prints = _fingerprints(smiles, f"{source} (rows from {done + 1})" if done else source, recipe)
-        waiting += tuple(replace(bad, row=bad.row + done) for bad in prints.skipped)
-        done, kept = done + len(smiles), prints.kept.tolist()
-        if kept:
-            if ready is not None:
-                yield ready
-            chosen, read = (None if c is None else tuple(c[i] for i in kept) for c in (names, smiles))
-            facts: dict[str, Any] = {"row_title": title, "smiles": read, "skipped": waiting}
-            ready, waiting = Dataset(prints.bits, "molecules", chosen, None, source, **facts), ()
-    if ready is None:
-        raise InputError(f"{source}: {refusal(waiting, done)}")
-    yield replace(ready, skipped=ready.skipped + waiting)
+def molecules(frame: Any, column: Any, source: str, recipe: dict[str, Any], start: int = 0) -> Dataset:
+    """Fingerprints of a column of SMILES; what cannot be read is left out with ``on_error="skip"``."""
+    from rkhs.data.cells import column_cells, row_names
+
+    cells = column_cells(frame[column], source, "text")
+    smiles = ["" if cell is None else cell for cell in cells]
+    counts = recipe.get("fingerprint") == "counts"
+    options = {"fingerprint": "morgan", "radius": RADIUS, "n_bits": N_BITS, "on_error": "raise"} | recipe
+    options |= {"fingerprint": "morgan" if counts else options["fingerprint"], "counts": counts}
+    prints = _fingerprints(smiles, f"{source} (rows from {start + 1})" if start else source, options)
+    if not len(prints.kept):
+        raise InputError(f"{source}: {refusal(prints.skipped, len(smiles))}")
+    names, kept = row_names(frame), prints.kept.tolist()
+    return Dataset(
+        prints.bits,
+        "molecules",
+        None if names is None else tuple(names[i] for i in kept),
+        None,
+        source,
+        smiles=tuple(smiles[i] for i in kept),
+        skipped=tuple(replace(bad, row=bad.row + start) for bad in prints.skipped),
+        row_title=None if frame.index.name is None else str(frame.index.name),
+        start=start,
+    )
 
 
 def _fingerprints(smiles: list[str], where: str, recipe: dict[str, Any]) -> Fingerprints:
@@ -238,8 +237,7 @@ def read_fingerprints(
     rows, kept, refused = fingerprint_rows(given, fingerprint, counts, radius, n_bits)
     skipped = [SkippedRow(i + 1, text if isinstance(text, str) else repr(text), why) for i, text, why in refused]
     if skipped and on_error == "raise":
-        text = refusal(skipped, len(given))
-        raise Mendable(text, skip_bad_smiles=True) if len(skipped) < len(given) else InputError(text)
+        raise InputError(refusal(skipped, len(given)))
     bits = np.stack(rows) if rows else np.zeros((0, n_bits), dtype=np.uint8)
     return Fingerprints(bits, np.asarray(kept, dtype=np.int64), tuple(skipped))
 

@@ -4,79 +4,65 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, quote
+from rkhs._core.errors import InputError, quote, warn
 from rkhs.data.arrays import choose_array, load_arrays
 from rkhs.data.dataset import Dataset, column_label, listed, read_text, refuse_empty
-from rkhs.data.layout import LAYOUT
-from rkhs.data.table_reader import Options, check_layout, checked_options, open_columns
-from rkhs.data.tables import typed
+from rkhs.data.formats import extension_of, open_bytes
 from rkhs.data.text import number_in
 
 SERIES_EXTENSIONS = (".ts", ".tsv", ".csv", ".npz", ".npy")
-SERIES_OPTIONS = ("columns", "drop_columns", "index_column", *LAYOUT)
-_TEXT_OPTIONS = frozenset({"delimiter", "encoding"})
-AXES_NOTE = "the last axis of arrays is that of channels: the first series has {} times of {} channels"
 
 
-def read_series(file: Path, **options: Any) -> Dataset:
+def read_series(file: Path, key: str | None = None, encoding: str = "utf-8") -> Dataset:
     """Read time series, which may have different lengths; see `read_items`."""
-    extension, key, delimiter = file.suffix.lower(), options.pop("key", None), options.get("delimiter")
-    _check_options(file, extension, key, options)
-    if extension in (".npz", ".npy") or options.keys() - _TEXT_OPTIONS:
-        return _from_table(file, options) if options.keys() - _TEXT_OPTIONS else _from_arrays(file, key)
-    lines = _lines(file, options.get("encoding", "utf-8"))
+    extension = extension_of(file)
+    if file.is_dir() or extension not in SERIES_EXTENSIONS:
+        raise InputError(f"{file}: series are read from files that end in {', '.join(SERIES_EXTENSIONS)}; convert it")
+    if extension in (".npz", ".npy"):
+        return _from_arrays(file, key)
+    lines = _lines(file, encoding)
     if extension == ".ts":
         series, targets = _from_ts(iter(lines), str(file))
     else:
-        delimiter = delimiter or ("\t" if extension == ".tsv" else ",")
-        if None in map(number_in, lines[0][1].split(delimiter) if lines else ()):
-            return _from_table(file, options)
-        series, targets = _from_rows(lines, delimiter, extension == ".tsv", str(file))
+        series, targets = _from_rows(lines, "\t" if extension == ".tsv" else ",", extension == ".tsv", str(file))
     refuse_empty(series, file, "one row of numbers per series", "none")
     return Dataset(np.fromiter(series, object), "series", None, None, str(file), classes=targets)
+
+
+def rows_of_numbers(file: Path) -> bool:
+    """Whether the first line of a .csv or .tsv file holds numbers alone, as the archives write series."""
+    with open_bytes(file) as handle:
+        line = handle.readline().decode("utf-8", "replace").strip()
+    cells = line.split("\t" if extension_of(file) == ".tsv" else ",")
+    return all(number_in(cell) is not None for cell in cells)
+
+
+def series_of(frame: Any, source: str) -> Dataset:
+    """One series per row of a frame of numbers; gaps at its end are padding."""
+    from rkhs.data.cells import column_cells, names_of, row_names
+
+    names = names_of(frame)
+    columns = [column_cells(frame.iloc[:, j], f"{source}: {column_label(names, j)}") for j in range(frame.shape[1])]
+    texts = [column_label(names, j) for j, cells in enumerate(columns) if cells.dtype == object]
+    if texts:
+        raise InputError(
+            f"{source}: the columns of a series hold numbers; got texts in {listed(texts)}; name a class with "
+            "--predict, or leave them out"
+        )
+    rows = np.column_stack(columns)
+    series = [_without_padding(row[:, None], f"{source}: row {i}") for i, row in enumerate(rows, 1)]
+    return Dataset(np.fromiter(series, object), "series", row_names(frame), None, source)
 
 
 def _lines(file: Path, encoding: str) -> list[tuple[int, str]]:
     """Numbers and texts of the lines that are not blank."""
     text = read_text(file, encoding)
     return [(i, line.strip(" \r")) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
-
-
-def _from_table(file: Path, options: dict[str, Any]) -> Dataset:
-    """One series per row, from the columns of numbers; a single column of texts gives the classes."""
-    given = checked_options(file, options)[2]
-    found = next(open_columns(file, given))
-    columns = given.columns, given.drop_columns, given.index_column
-    named = found.may_name_rows(*columns) and found.holds_names(required=False)
-    positions, index = found.chosen(*columns, named=named)
-    texts = found.of_texts(positions) if given.columns is None else []
-    data = found.numbers([j for j in positions if j not in texts], None, index, gaps=True)
-    rows = enumerate(data.X, 1)
-    series = [_without_padding(row[:, None], f"{file}: row {i}", list(map(str, row))) for i, row in rows]
-    classes = np.array(found.texts(texts[0])) if len(texts) == 1 else None
-    labels = [column_label(found.names, j) for j in texts]
-    notes = (f"left out of the series, because they hold texts: {listed(labels)}",) if texts else ()
-    return replace(data, X=np.fromiter(series, object), kind="series", classes=classes, guessed=data.guessed + notes)
-
-
-def _check_options(file: Path, extension: str, key: str | None, options: dict[str, Any]) -> None:
-    """Refuse other files, and options that do not apply to the file."""
-    if file.is_dir() or extension not in SERIES_EXTENSIONS:
-        raise InputError(
-            f"`path` must name a file of series that ends in {', '.join(SERIES_EXTENSIONS)}; got {str(file)!r}; "
-            "convert it"
-        )
-    if key is not None and extension != ".npz":
-        raise InputError(f"`key` names an array of a .npz file; got {file.name!r}; leave it out")
-    if extension not in (".csv", ".tsv") and (others := sorted(options.keys() - {"encoding"})):
-        raise InputError(f"`{others[0]}` is for .csv and .tsv files of series; got {file.name!r}; leave it out")
-    check_layout(Options(**options))
 
 
 def _from_rows(
@@ -142,9 +128,12 @@ def _from_ts(lines: Iterator[tuple[int, str]], source: str) -> tuple[list[np.nda
 
 def _targets(cells: list[str], numbers: bool, source: str) -> np.ndarray:
     """Classes of series, or numbers with NaN for gaps."""
-    if numbers and (values := typed(cells)).dtype == object:
+    if not numbers:
+        return np.array(cells)
+    values = [number_in(cell) for cell in cells]
+    if None in values:
         raise InputError(f"{source}: @targetlabel true says that each line ends in a number; got texts; correct them")
-    return values if numbers else np.array(cells)
+    return np.array(values, dtype=np.float64)
 
 
 def _ts_head(lines: Iterator[tuple[int, str]], source: str) -> dict[str, str]:
@@ -167,8 +156,9 @@ def _from_arrays(file: Path, key: str | None) -> Dataset:
         arrays, names = {f"series {i}": item for i, item in enumerate(items[0])}, None
     series = [_finite(item, f"{file}: {name or 'series 0'}") for name, item in arrays.items()]
     refuse_empty(series, file, "arrays of numbers, one per series", "none")
-    data = Dataset(np.fromiter(series, object), "series", names, None, str(file))
-    return data if series[0].shape[1] == 1 else replace(data, guessed=(AXES_NOTE.format(*series[0].shape),))
+    if series[0].shape[1] > 1:
+        warn(f"{file}: the last axis of arrays is that of channels: the first has {series[0].shape} times, channels")
+    return Dataset(np.fromiter(series, object), "series", names, None, str(file))
 
 
 def _array_named(file: Path, key: str) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection
 from io import StringIO
 from itertools import chain, compress
 from pathlib import Path
@@ -16,8 +15,7 @@ import numpy as np
 from rkhs._core.errors import InputError, optional, warn
 from rkhs.data.dataset import Dataset, keep_rows, read_text, refuse_empty
 from rkhs.data.formats import SPECTRA
-from rkhs.data.tables import Columns, typed
-from rkhs.data.text import Note
+from rkhs.data.molecule_files import numbers_where_all
 
 _NAMES = ("title", "compound_name", "spectrum_id")
 _ID = re.compile(r".*(?:accession|id|identifier)")  # keys of CFM-ID, MassSpecGym, MS-DIAL, mzmine and others
@@ -30,7 +28,7 @@ _COUNT = re.compile(r"num\s?peaks", re.IGNORECASE)
 _NO_PEAKS = re.compile(r"^(num peaks:)\s*0\s*$", re.IGNORECASE | re.MULTILINE)
 
 
-def read_spectra(file: Path, encoding: str = "utf-8", **_: Any) -> Dataset:
+def read_spectra(file: Path, encoding: str = "utf-8") -> Dataset:
     """Read spectra as pairs ``(mz, intensity)``, without those of no peak, and of intact ions beside fragments."""
     if file.suffix.lower() not in SPECTRA:
         raise InputError(f"{file}: spectra are read from files that end in {' or '.join(SPECTRA)}")
@@ -42,17 +40,16 @@ def read_spectra(file: Path, encoding: str = "utf-8", **_: Any) -> Dataset:
     return keep_rows(keep_rows(data, fragments, "MS level 1: no fragments"), peaks[fragments], "no peaks")
 
 
-def read_tags(file: Path, missing: Collection[str] = (), encoding: str = "utf-8") -> Columns:
-    """What the records say besides their peaks, as columns."""
+def read_tags(file: Path, encoding: str = "utf-8") -> Any:
+    """What the records say besides their peaks, as a frame; numbers where all cells of a tag are."""
+    import pandas
+
     records = _records(file, encoding)
     texts = [
         {key: str(cell) for key, cell in one.metadata.items() if isinstance(cell, (str, int, float))} for one in records
     ]
-    tags = {
-        key: typed([one.get(key) for one in texts], ".", missing)
-        for key in dict.fromkeys(key for one in texts for key in one)
-    }
-    return Columns(str(file), tuple(tags), list(tags.values()), stored=_names(records))
+    names = _names(records)
+    return numbers_where_all(pandas.DataFrame(texts, index=None if names is None else list(names)))
 
 
 def _records(file: Path, encoding: str) -> list[Any]:
@@ -85,7 +82,7 @@ def _of_keys(file: Path, text: str) -> str:
         lines[i] = line if peaks or ":" in line else ""
     kept = [line for line, old in zip(lines, text.splitlines(), strict=True) if line or not old.strip()]
     if len(kept) < len(lines):
-        warn(Note(f"{file}: lines without a key, as of comments of several lines, left out: {len(lines) - len(kept)}"))
+        warn(f"{file}: lines without a key, as of comments of several lines, left out: {len(lines) - len(kept)}")
     return "\n".join(kept)
 
 

@@ -39,9 +39,9 @@ def write_codes(
     column_names: Sequence[str] | None = None,
     row_title: str | None = None,
 ) -> None:
-    """Write codes to a csv, xlsx, parquet or npy file; :func:`read_table` gives back the same numbers and names.
+    """Write codes to a csv, xlsx, parquet or npy file; pandas reads back the same numbers and names.
 
-    In xlsx numbers have 16 digits. With `row_title`, names that are numbers are read back with ``index_column=0``.
+    In xlsx numbers have 16 digits.
 
     The file is written under another name in the same folder and then moved into place, so a crash leaves the old file
     or none.
@@ -51,11 +51,11 @@ def write_codes(
     path : str or path
         Ends in ``.csv``, ``.xlsx``, ``.parquet`` or ``.npy``.
     codes : array-like of shape (n, p)
-        Numbers without gaps. :func:`read_table` refuses infinite ones, such as ends of intervals.
+        Numbers without gaps.
     row_names : sequence of str, default=None
         n names; written as a first column without a header in csv and xlsx and as the index in parquet. In csv and xlsx
         a name that begins like a formula of a spreadsheet (``=``, ``+``, ``-``, ``@``, tabulator, carriage return) has
-        a quote ``'`` before it, unless it is a number; :func:`read_table` takes that quote away.
+        a quote ``'`` before it, unless it is a number.
     column_names : sequence of str, default=None
         p names; None writes ``code0``, ``code1``, ... (nothing in npy).
     row_title : str, default=None
@@ -73,13 +73,13 @@ def write_codes(
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from rkhs.data import read_table, write_codes
+    >>> import pandas
+    >>> from rkhs.data import write_codes
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_codes(f"{folder}/codes.csv", np.array([[0.1, 0.2], [0.3, 0.4]]), ["a", "b"], ["first", "second"])
-    ...     data = read_table(f"{folder}/codes.csv", index_column=0)
-    >>> data.X, data.row_names
-    (array([[0.1, 0.2],
-           [0.3, 0.4]]), ('a', 'b'))
+    ...     frame = pandas.read_csv(f"{folder}/codes.csv", index_col=0)
+    >>> frame.index.tolist(), frame["second"].tolist()
+    (['a', 'b'], [0.2, 0.4])
     """
     target = as_path(path)
     if target.suffix.lower() not in WRITTEN:

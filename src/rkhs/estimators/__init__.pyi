@@ -1,7 +1,6 @@
 from rkhs.estimators.base import KernelEstimator as KernelEstimator
 from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM
 from rkhs.estimators.diagnostics import Diagnostics as Diagnostics, diagnose as diagnose
-from rkhs.estimators.encode_files import encode_to_parquet as encode_to_parquet
 from rkhs.estimators.functional_regressor import FunctionalKernelRegressor as FunctionalKernelRegressor
 from rkhs.estimators.gram_transformer import GramTransformer as GramTransformer
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor as InputOutputKernelRegressor

@@ -11,19 +11,15 @@ from typing import Any
 import numpy as np
 
 from rkhs.data.columns import (
-    COUNTS,
     TWINS,
     Column,
-    are_counts,
     column_remarks,
     many,
     rounded,
     row_copies,
-    samples_remark,
     spreads,
     wants_scaling,
 )
-from rkhs.data.known_columns import alike_spellings
 from rkhs.data.molecule_files import molecule_remarks
 from rkhs.plots.display import colour_ends
 from rkhs.reports.items import Items
@@ -33,23 +29,20 @@ from rkhs.reports.wording import day_text, readable, whole_percent
 HEAD = ("column", "kind", "read as", "gaps", "smallest", "median", "largest", "")
 _MOST, _BINS, _COMMON = 200, 12, 3
 _FIRST, _FIRST_COLUMNS, _LONG = 5, 60, 40  # of the rows that are listed; letters
-_KINDS = {"identifier": "identifier", "name": "identifier", "date": "date", "days": "date", "free": "free text"}
 _COPIES = ("item is a copy of an earlier one", "items are copies of earlier ones")
 
 
 def audit(items: Items, *, scaled: bool = False) -> list[str]:
     """Say what the items are, and what in them may do harm."""
-    read = [] if items.smiles is None or items.skipped else ["All SMILES could be read."]
-    return [
-        _size(items),
-        *_columns(items, scaled),
-        *(molecule_remarks(items.smiles, items.skipped) if items.smiles is not None else ()),
-        *read,
-        *_lengths(items),
-        *_duplicates(items),
-        *_gaps(items),
-        *[f"{many(items.repeated, 'item has', 'items have')} a name that an earlier item has too."][: items.repeated],
-    ]
+    found = [_size(items), *_columns(items, scaled)]
+    if items.smiles is not None:
+        found += molecule_remarks(items.smiles, items.skipped)
+        if not items.skipped:
+            found.append("All SMILES could be read.")
+    found += [*_lengths(items), *_duplicates(items), *_gaps(items)]
+    if items.repeated:
+        found.append(f"{many(items.repeated, 'item has', 'items have')} a name that an earlier item has too.")
+    return found
 
 
 def _size(items: Items) -> str:
@@ -68,19 +61,14 @@ def _size(items: Items) -> str:
 
 
 def _columns(items: Items, scaled: bool) -> Iterator[str]:
+    """Remarks on columns, and on their scales where these count."""
     found = items.named_columns
     if not found:
         return
     names, cells = [name for name, _ in found], np.column_stack([column for _, column in found])
-    yield from (remark.text for remark in column_remarks(cells, names, items.dates, items.names))
-    if items.kind == "vectors" and are_counts(cells, names):
-        yield COUNTS
-    for name, column in found:
-        yield from alike_spellings(name, [*filter(lambda cell: isinstance(cell, str), column.tolist())])
-    if items.kind == "vectors":  # MixedTable divides each column by its spread
-        yield from () if scaled else _scales(cells, names)
-        note = samples_remark(cells, items.names, names) * items.named
-        yield from [f"{note[:1].upper()}{note[1:]}."][: len(note)]
+    yield from (remark.text for remark in column_remarks(cells, names, items.dates))
+    if items.kind == "vectors" and not scaled:  # MixedTable divides each column by its spread
+        yield from _scales(cells, names)
 
 
 def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:
@@ -120,9 +108,7 @@ def _gaps(items: Items) -> Iterator[str]:
 
     missing = pandas.isna(items.cells)
     columns, worst = int(missing.any(0).sum()), int(missing.sum(0).argmax())
-    if items.filled:
-        yield f"{many(items.filled, 'cell was', 'cells were')} empty: filled by straight lines between known values."
-    elif columns:
+    if columns:
         name = f"column {worst}" if items.columns is None else items.columns[worst]
         yield (
             f"{many(int(missing.sum()), 'cell is', 'cells are')} empty, in {many(columns, 'column', 'columns')}; most "
@@ -161,9 +147,9 @@ def first_rows(items: Items, target: tuple[str, np.ndarray] | None) -> tuple[lis
     columns = [*([] if target is None else [target]), *whole[:_FIRST_COLUMNS]]
     rows = [
         [cut(name), *(cut(_as_read(cells[i], title in items.dates)) for title, cells in columns)]
-        for i, name in enumerate(items.names[: _FIRST * (len(whole) > 0)])
+        for i, name in enumerate(items.names[:_FIRST] if whole else ())
     ]
-    return ["", *(title for title, _ in columns), *["…"][: max(len(whole) - _FIRST_COLUMNS, 0)]], rows
+    return ["", *(title for title, _ in columns), *(["…"] if len(whole) > _FIRST_COLUMNS else [])], rows
 
 
 def _whole_columns(items: Items) -> list[tuple[str, Any]]:
@@ -187,13 +173,22 @@ def cut(text: str) -> str:
 
 def _row(name: str, cells: np.ndarray, read: str, *, dated: bool = False, classed: bool = False) -> list[str]:
     known: Any = [cell for cell in cells.tolist() if class_name(cell)]
-    column = Column(cells, name, dated=dated)
+    column = Column(cells, name)
     gaps = len(cells) - len(known)
     share = gaps / len(cells)
     empty = sorted_by(share, f"{gaps} ({whole_percent(share)}){share_bar(share)}" if gaps else "none")
-    kind, values, bars, far = _of_classes(known) if column.is_text or classed or not known else _of_numbers(column)
+    kind, values, bars, far = (
+        _of_classes(known) if column.is_text or classed or not known else _of_numbers(column, dated)
+    )
     read = "categories" if column.is_text and not classed else read
-    return [escape(name), _KINDS.get(column.kind, kind), read, empty, *values, histogram(bars, far)]
+    return [
+        escape(name),
+        "date" if dated else "name" if column.is_name else kind,
+        read,
+        empty,
+        *values,
+        histogram(bars, far),
+    ]
 
 
 def sorted_by(key: float, text: str) -> str:
@@ -212,8 +207,8 @@ def _of_classes(known: list[Any]) -> tuple[str, list[str], np.ndarray, str]:
     return kind, [f'<td colspan="3">{escape(common + more)}</td>'], bars, "neither"
 
 
-def _of_numbers(column: Column) -> tuple[str, list[str], np.ndarray, str]:
-    dated = column.kind == "days"  # whose median is one of them
+def _of_numbers(column: Column, dated: bool) -> tuple[str, list[str], np.ndarray, str]:
+    """Least, median and largest number, and how many lie where; the median of dates is one of them."""
     values = np.quantile(column.known, (0.0, 0.5, 1.0), method="lower" if dated else "linear").tolist()
     if values[0] == values[2]:
         return _of_classes(column.known.tolist())

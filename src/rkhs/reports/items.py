@@ -14,7 +14,7 @@ from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import InputError, quote
 from rkhs.data import Dataset, SkippedRow
 from rkhs.data.columns import as_numbers, share_a_unit
-from rkhs.data.known_columns import short_names
+from rkhs.data.dataset import short_names
 
 _SMALLEST_IMAGE, _WIDE = 64, 100  # columns: a table of 4, 9 or 49 is a table; rows of many may be curves
 _ALIKE = 0.7  # neighbours of an image differ by less than this share of what any two columns differ by
@@ -35,7 +35,6 @@ class Items:
     image_shape: tuple[int, ...] | None = None
     source: str | None = None
     dates: tuple[str, ...] = ()
-    filled: int = 0  # cells of curves
     repeated: int = 0  # names that an earlier item has too
 
     def __len__(self) -> int:
@@ -98,14 +97,13 @@ def read_items(
         numbers=numbers,
         names=_different(labels, getattr(data, "row_numbers", range(1, n + 1))),
         named=any(labels),
-        repeated=(n - len({*labels})) * any(labels),
-        columns=_heads(heads, numbers, kind, getattr(data, "places", ())),
+        repeated=n - len({*labels}) if any(labels) else 0,
+        columns=_heads(heads, numbers, kind),
         smiles=structures,
         skipped=getattr(data, "skipped", ()),
         image_shape=_image_shape(numbers, kind, image_shape),
         source=getattr(data, "source", None),
         dates=getattr(data, "dates", ()),
-        filled=getattr(data, "filled", 0),
     )
 
 
@@ -130,14 +128,12 @@ def _texts(given: Sequence[Any] | None, n: int | None = None, what: str = "") ->
     return None if given is None else tuple(map(str, given))
 
 
-def _heads(
-    heads: tuple[str, ...] | None, numbers: np.ndarray | None, kind: str, places: Sequence[int]
-) -> tuple[str, ...] | None:
+def _heads(heads: tuple[str, ...] | None, numbers: np.ndarray | None, kind: str) -> tuple[str, ...] | None:
     """Names of columns, or positions of those that have none."""
     if numbers is not None and heads is not None and len(heads) != numbers.shape[1]:
         raise InputError(f"column_names must be {numbers.shape[1]}, one per column; got {len(heads)}")
     if heads is None and numbers is not None and kind in ("vectors", "table"):
-        return tuple(f"column {j}" for j in places or range(numbers.shape[1]))
+        return tuple(f"column {j}" for j in range(numbers.shape[1]))
     return heads
 
 

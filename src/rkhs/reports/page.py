@@ -42,7 +42,6 @@ class Content:
     audit: tuple[str, ...]  # empty if the page is the map alone
     columns: list[list[str]]  # cells of the table of columns
     first: tuple[list[str], list[list[str]]]  # heads and cells of the first rows
-    pairs: tuple[str, list[list[str]]]  # a sentence on columns that go together, and their cells
     codes: np.ndarray  # (n, p)
     neighbours: Neighbours
     layout: MapLayout
@@ -119,7 +118,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], look: str = "") -
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
     top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="wide {look}">{table}</div>' * bool(body)
+    return f'<div class="wide {look}">{table}</div>' if body else ""
 
 
 def summary(content: Content) -> list[str]:
@@ -150,7 +149,8 @@ def _loss(content: Content) -> str:
     sentences = [f"{name} turns each of {content.total} items into {short}, its code."]
     if lost is not None:
         sentences.append(f"{misses} {percent(lost)} of the variance{where}.")
-        sentences += ["More components (n_components) usually lose less."] * (lost > _LARGE_LOSS)
+        if lost > _LARGE_LOSS:
+            sentences.append("More components (n_components) usually lose less.")
     return " ".join(sentences)
 
 
@@ -219,9 +219,7 @@ def _confusion(found: Prediction) -> str:
 
 def _wrong(items: Items, found: Prediction) -> str:
     if not found.wrong:
-        skewed = any("(--log10)" in text for text in found.sentences)
-        no_row = "No row looks wrong: every value is close to its prediction from the other rows."
-        return _paragraph("Predict the logarithm to find rows that look wrong." if skewed else no_row)
+        return _paragraph("No row looks wrong: every value is close to its prediction from the other rows.")
     rows = [
         [_item_button(items, i), escape(found.cell(found.true[at])), escape(found.cell(found.predicted[at]))]
         for at, i in zip(found.wrong, found.rows[found.wrong].tolist(), strict=True)
@@ -236,17 +234,17 @@ def _item_button(items: Items, i: int) -> str:
 
 
 def _input(content: Content) -> str:
-    """The first rows, the columns, pairs of them, and what was found in the file."""
-    (head, rows), (note, pairs) = content.first, content.pairs
-    first = f"<details><summary>The first {len(rows)} rows as they were read</summary>{_table(head, rows)}</details>"
-    together = f"<h3>Columns that go together</h3>{_paragraph(note)}"
-    return (
-        first * bool(rows)
-        + _table(HEAD, content.columns, "columns sorts")
-        + together * bool(note)
-        + _table(["column", "goes with", "strength", "measure"], pairs, "sorts")
-        + _listed([*content.notes, *content.audit])
-    )
+    """The first rows, the columns, and what was found in the file."""
+    head, rows = content.first
+    first = ""
+    if rows:
+        summary = f"<summary>The first {len(rows)} rows as they were read</summary>"
+        first = f"<details>{summary}{_table(head, rows)}</details>"
+    more = ""
+    if content.columns:
+        more = _paragraph("For pairs of columns and an audit of each: skrub.TableReport(frame), of the package skrub.")
+    notes = _listed([*content.notes, *content.audit])
+    return first + _table(HEAD, content.columns, "columns sorts") + more + notes
 
 
 def _map(content: Content) -> str:

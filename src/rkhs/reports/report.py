@@ -20,7 +20,6 @@ from rkhs.reports.findings import diagnosis, rebuild
 from rkhs.reports.items import read_items
 from rkhs.reports.neighbours import draw_map, find_neighbours
 from rkhs.reports.page import Content, page, summary
-from rkhs.reports.pairs import strongest_pairs
 from rkhs.reports.target import predict_target
 
 
@@ -185,7 +184,6 @@ def make_report(
         audit=tuple(audit(everything, scaled=columns == "scaled")) if whole else (),
         columns=column_rows(everything, columns, asked),
         first=first_rows(everything, asked),
-        pairs=strongest_pairs(everything, asked) if whole else ("", []),
         codes=codes,
         neighbours=neighbours,
         layout=draw_map(model, codes, K),

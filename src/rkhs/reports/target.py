@@ -15,16 +15,8 @@ from rkhs._core.errors import RkhsError, unwarned
 from rkhs.data.columns import as_numbers, repeats_items
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
-from rkhs.reports.answers import answer_in_columns
 from rkhs.reports.audit import class_name, is_class
-from rkhs.reports.held_out import (
-    SHARED,
-    decisive_notes,
-    held_out_errors,
-    logarithm_note,
-    outlier_factor,
-    target_notes,
-)
+from rkhs.reports.held_out import SHARED, held_out_errors, outlier_factor, target_notes
 from rkhs.reports.items import Items
 from rkhs.reports.wording import readable, with_error
 
@@ -55,7 +47,7 @@ class Prediction:
             1.0 - float(((self.true - self.predicted) ** 2).sum()) / spread if spread and not self.classes else 1.0
         )
         words = f"The model explains {max(explained, 0.0):.0%} of the variance (R²), so its atoms are no finding."
-        return f" {words}" * (explained < _WEAK_R2)
+        return f" {words}" if explained < _WEAK_R2 else ""
 
     def cell(self, value: float) -> str:
         """A value of the target as a person writes it."""
@@ -91,10 +83,9 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     except (RkhsError, AttributeError) as error:
         return f"{name} was not predicted: {error}."
     found = held_out_errors(machine, Y, Y - left_out if nested else None)
-    numbers = partial(_score_numbers, found=found, names=np.array(items.names)[rows].tolist())
+    numbers = partial(_score_numbers, found=found)
     groups = partial(_score_classes, shared=SHARED if nested else 1.0)
     predicted, residuals, sentences = (groups if classed else numbers)(name, true, left_out)
-    sentences += _answers(items, rows, texts[rows] if classed else true, name)
     columns, chance = _permutation_importances(machine, items, X, Y, left_out)
     chosen = ", with settings that were chosen without it" if nested else ""
     how = f"Each of {len(rows)} rows was predicted from the others{chosen}; {_together(machine, items)}."
@@ -120,15 +111,6 @@ def _together(machine: Any, items: Items) -> str:
         return f"all rows of one item were left out together: {n} different items, {more} rows repeat one"
     others = "" if repeats_items(items.kind, items.numbers) else ", and rows of equal cells with another value were not"
     return f"copies of a row were left out with it{others}"
-
-
-def _answers(items: Items, rows: np.ndarray, true: np.ndarray, name: str) -> list[str]:
-    """A sentence on columns that contain the target, if any do."""
-    if not items.columns or items.kind not in ("vectors", "table"):
-        return []
-    cells = np.asarray(items.X if items.numbers is None else items.numbers)[rows]
-    what, columns = answer_in_columns(cells, items.columns, true, name)
-    return [f"{what}, leave out what is (--drop-columns {','.join(columns)})."] if what else []
 
 
 def _left_out(
@@ -158,7 +140,7 @@ def _left_out(
 
 
 def _score_numbers(
-    name: str, true: np.ndarray, left_out: np.ndarray, found: dict[str, Any], names: list[str]
+    name: str, true: np.ndarray, left_out: np.ndarray, found: dict[str, Any]
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
     predicted = left_out[:, 0]
     residuals = np.abs(true - predicted)
@@ -169,14 +151,9 @@ def _score_numbers(
     numbers = f"RMSE {with_error(found['held-out error'], found['standard error'])}, R² "
     numbers += f"{with_error(explained, error)}, against an RMSE of {readable(of_mean)} for the mean"
     verdict = f"{_verdict(name, explained > max(2.0 * error, _LEAST_R2), explained < _WEAK_R2)}: {numbers}."
-    decades = [f"{note}: predict its logarithm (--log10)" for note in logarithm_note(name, true)]
-    notes = (*(decades or decisive_notes(residuals, names)), *target_notes([name], true[:, None]))
-    limit = np.inf if decades else max(outlier_factor(residuals) * float(np.median(residuals)), 1e-300)
-    return (
-        predicted,
-        residuals / limit,
-        [verdict, *(text if text.endswith((".", "?")) else f"{text}." for text in notes)],
-    )
+    limit = max(outlier_factor(residuals) * float(np.median(residuals)), 1e-300)
+    notes = [f"{text}." for text in target_notes([name], true[:, None])]
+    return predicted, residuals / limit, [verdict, *notes]
 
 
 def _score_classes(

@@ -20,6 +20,7 @@ from studies.reliability.fuzz.case import Case
 from studies.reliability.fuzz.containers import choose, held, refused
 from studies.reliability.fuzz.functions import SMILES
 from studies.reliability.fuzz.schemas import HOSTILE, hostile_value
+from tests.tables import read_blocks, read_table
 
 TOKENS = [
     b"nan", b"NaN", b"inf", b"-inf", b"1e999", b"1e-400", b"\x00", b'"', b"'", b",", b";", b"\t", b"\r", b"\n", b"\r\n",
@@ -143,20 +144,20 @@ def _series(path: Any, **options: Any) -> data.Dataset:
 
 # file -> (how it is made, how it is read, arguments of the command line)
 FORMATS: dict[str, tuple[Callable[[Case, Path], Path], Callable[[Path], Any], list[str]]] = {
-    "csv": (_csv, data.read_table, []),
-    "tsv": (_tsv, data.read_table, []),
-    "npy": (_npy, data.read_table, []),
-    "npz": (_npz, data.read_table, []),
-    "parquet": (_parquet, data.read_table, []),
-    "gram": (_gram, lambda path: data.read_table(path, gram=True), ["--gram"]),
-    "smi": (_smi, data.read_table, []),
-    "smiles": (_smiles_csv, lambda path: data.read_table(path, smiles_column="smiles"), ["--smiles", "smiles"]),
+    "csv": (_csv, read_table, []),
+    "tsv": (_tsv, read_table, []),
+    "npy": (_npy, read_table, []),
+    "npz": (_npz, read_table, []),
+    "parquet": (_parquet, read_table, []),
+    "gram": (_gram, read_table, ["--gram"]),
+    "smi": (_smi, data.read_items, []),
+    "smiles": (_smiles_csv, lambda path: data.read_items(path, smiles_column="smiles"), ["--smiles", "smiles"]),
     "fasta": (_fasta, data.read_items, []),
     "txt": (_txt, data.read_items, []),
     "ts": (_ts, data.read_items, []),
     "ucr": (_ucr, _series, ["--kind", "series"]),
     "graphs": (_graphs, data.read_items, []),
-    "mixed": (_mixed, data.read_mixed, ["--mixed"]),
+    "mixed": (_mixed, read_table, []),
 }
 
 
@@ -189,27 +190,16 @@ def _columns(found: Any) -> list[np.ndarray]:
     return [X] if numeric else list(X) if getattr(found, "kind", "") == "series" else []
 
 
-READERS = {"txt": data.read_items, "ts": data.read_items, "ucr": _series, "mixed": data.read_mixed}
+READERS = {"txt": data.read_items, "ts": data.read_items, "ucr": _series}
 
 
 def _with_hostile_option(case: Case, path: Path, form: str) -> None:
-    """One option of another kind; with one that can be read, chunks together are the table."""
-    read = READERS.get(form, data.read_table)
-    name = case.one_of(
-        p
-        for p in inspect.signature(data.read_table if form in ("txt", "ts", "ucr") else read).parameters
-        if p != "path"
-    )
+    """One option of another kind."""
+    read = READERS[form]
+    name = case.one_of(p for p in inspect.signature(data.read_items).parameters if p not in ("path", "read"))
     value = hostile_value(case, name)
     words = rf"\b{name}\b|header|columns?\b|numbers|SMILES|Gram|takes|series"
-    told = f"{name}={value!r:.50}"
-    whole = case.call(f"read with {told}", read, path, may_name=words, finite=read is data.read_table, **{name: value})
-    if read is not data.read_table or form in ("fasta", "gram"):
-        return
-    parts = case.call(f"chunks with {told}", lambda: list(data.read_chunks(path, rows=4, **{name: value})))
-    if whole.answered and parts.answered:
-        found = np.concatenate([part.X for part in parts.value])
-        case.agree(f"chunks with {told}", found, whole.value.X)
+    case.call(f"read with {name}={value!r:.50}", read, path, may_name=words, finite=False, **{name: value})
 
 
 def reader_walk(case: Case, name: str) -> None:
@@ -221,7 +211,7 @@ def reader_walk(case: Case, name: str) -> None:
     case.call(f"read {path.name} as str", read, str(path))
     if name in ("csv", "tsv", "npy", "npz", "parquet") and whole.answered:
         _same_numbers(case, path, whole.value)
-    if name not in ("graphs", "fasta"):
+    if name in READERS:
         for _ in range(3):
             _with_hostile_option(case, path, name)
     target = (
@@ -246,7 +236,7 @@ def reader_walk(case: Case, name: str) -> None:
 
 def _same_numbers(case: Case, path: Path, whole: data.Dataset) -> None:
     """Chunks and other spellings of the same table hold the same numbers."""
-    parts = case.call("read_chunks", lambda: list(data.read_chunks(path, rows=2)))
+    parts = case.call("blocks", lambda: read_blocks(path, rows=2))
     if parts.answered:
         case.agree("chunks together are the table", np.concatenate([part.X for part in parts.value]), whole.X)
     if path.suffix != ".csv":
@@ -261,28 +251,20 @@ def _same_numbers(case: Case, path: Path, whole: data.Dataset) -> None:
         "an empty last line": text.rstrip("\n") + "\n\n",
     }.items():
         other.write_text(changed, newline="")
-        found = case.call(f"read with {label}", data.read_table, other)
+        found = case.call(f"read with {label}", read_table, other)
         if case.expect(found.error is None, f"a table with {label} is refused: {found.error}") and found.answered:
             case.agree(f"a table with {label}", found.value.X, whole.X)
-    if whole.row_names is None:
-        rows = text.rstrip("\n").split("\n")[whole.column_names is not None :]
-        other.write_text("\n".join(f"r{i},{row}" for i, row in enumerate(rows)))
-        found = case.call("read names of rows alone", data.read_table, other, must_name="header")
-        case.expect(found.error is not None, "a first row of a name and numbers is read without asking what it is")
-        found = case.call("read names of rows alone", lambda: data.read_table(other, header=False))
-        if case.expect(found.error is None, f"names of rows alone: {found.error}"):
-            case.agree("a table with names of rows", found.value.X, whole.X)
     other.write_text(text.replace(",", ";"))
-    found = case.call("read with semicolons", lambda: data.read_table(other, delimiter=";"))
+    found = case.call("read with semicolons", lambda: read_table(other, sep=";"))
     if found.answered:
         case.agree("a table with semicolons", found.value.X, whole.X)
 
 
 def _in_chunks(case: Case, path: Path, found: Any) -> None:
     def chunks() -> np.ndarray:
-        return np.concatenate([part.X for part in data.read_chunks(path, rows=2)])
+        return np.concatenate([part.X for part in read_blocks(path, rows=2)])
 
-    parts = case.call("read_chunks of a damaged file", chunks)
+    parts = case.call("blocks of a damaged file", chunks)
     if parts.answered and found.answered and parts.value.shape == found.value.X.shape:
         case.agree("chunks of a damaged file", parts.value, found.value.X)
 
@@ -298,7 +280,7 @@ def writer_walk(case: Case) -> None:
         rows = None if names is None else names[: len(meant)]
         written = case.call(f"write {label}", data.write_codes, path, given, rows, may_name="codes|row_names")
         if written.answered:
-            read = case.call("read again", data.read_table, path)
+            read = case.call("read again", read_table, path)
             if read.answered:
                 case.agree(f"codes as {label} read again", read.value.X, meant)
     for label, bad in (refused(case, codes), ("hostile", case.one_of(HOSTILE))):
@@ -365,16 +347,15 @@ HOSTILE_FLAGS = [
     ["--columns", "nowhere"],
     ["--columns", "-7"],
     ["--index-column", "nowhere"],
-    ["--header", "perhaps"],
-    ["--delimiter", "ab"],
-    ["--key", "nothing"],
+    ["--read", "header=perhaps"],
+    ["--read", "sep=ab"],
+    ["--read", "nothing"],
     ["--kind", "series"],
     ["--kind", "curves"],
     ["--kind", "graphs"],
     ["--gram"],
-    ["--mixed"],
     ["--stream"],
-    ["--bits", "-3"],
+    ["--fingerprint", "morgan(n_bits=-3)"],
     ["--fingerprint", "x"],
     ["--jobs", "0"],
     ["--codes", "codes.xyz"],
@@ -397,10 +378,10 @@ def command_walk(case: Case) -> None:
     if status != 0 or not model.exists():
         return
     run_command(case, "info", "m.rkhs", *(["--json"] if case.chance(0.5) else []))
-    flags = [flag for flag in flags if flag not in ("--mixed", "--gram")]
+    flags = [flag for flag in flags if flag != "--gram"]
     reading = [*flags, *(hostile if hostile and hostile[0] in ("--kind", "--columns", "--smiles") else [])]
     if run_command(case, "transform", "m.rkhs", source, "-o", "z.csv", *reading, outputs=made) == 0:
-        codes = data.read_table(case.folder / "z.csv")
+        codes = read_table(case.folder / "z.csv")
         case.expect(bool(np.isfinite(codes.X).all()), "codes on a file are finite")
         run_command(case, "decode", "m.rkhs", "z.csv", "-o", "back.csv", outputs=made)
         content = (case.folder / "z.csv").read_bytes()
@@ -411,7 +392,7 @@ def command_walk(case: Case) -> None:
         colour = case.one_of([[], ["--color", "0"], ["--color", "nowhere"]])
         run_command(case, "map", source, "-o", "map.svg", "--estimator", "kpca", *flags, *colour, outputs=made)
     run_command(case, "predict", "m.rkhs", source, "-o", "y.csv", *reading, outputs=made)
-    run_command(case, "compare", source, "--model", "m.rkhs", "--errors", "errors.csv", *reading, outputs=made)
+    run_command(case, "compare", source, "--model", "m.rkhs", *reading, outputs=made)
     run_command(case, "export", "m.rkhs", "-o", "m.onnx", outputs=made)
     content = path.read_bytes()
     for _ in range(3):

@@ -13,7 +13,7 @@ import torch
 
 import rkhs
 from rkhs import augment, data, kernels, metrics, selection
-from rkhs.estimators import decode_chunks, encode_to_parquet
+from rkhs.estimators import decode_chunks
 from rkhs.evaluation import atom_contributions, decoding_quality, loadings, reconstruction, risk_coverage
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber, as_loss
@@ -312,9 +312,6 @@ def _on_models() -> dict[str, Function]:
             names=rf"{said}|candidates|\bk\b",
         ),
         "decode_chunks": Function(_in_chunks, _chunks, (), ("codes",), ("chunks",), "candidates|decode"),
-        "encode_to_parquet": Function(
-            encode_to_parquet, _rows_to_parquet, fixed=("folder",), names="block|rows|transform"
-        ),
     }
 
 

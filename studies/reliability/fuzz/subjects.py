@@ -22,8 +22,8 @@ RESULTS = """Ranking RobustFit Diagnostics Bound Disentanglement Stability Ridge
 KernelChoice Curves Fingerprints Molecules DecodingQuality Reconstruction
 CodeComparison HeadScore Sizes Loadings RiskCoverage Plan"""
 WITH_ANOTHER = """as_augmentation as_constraint augmented ArcCosineMap ConcatenatedMap FourierMap LandmarkMap LinearMap
-MinHashMap SparseMap WholeMap OperatorSum basis_functions leverage_scores read_chunks read_table
-read_items read_mixed"""
+MinHashMap SparseMap WholeMap OperatorSum basis_functions leverage_scores
+read_items"""
 LEFT_OUT = {
     **dict.fromkeys(ABSTRACT.split(), "an abstract class: its subclasses are fuzzed"),
     **dict.fromkeys(RESULTS.split(), "what another name returns, and checks nothing"),

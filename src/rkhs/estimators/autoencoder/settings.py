@@ -165,7 +165,8 @@ class Settings:
 
     def equations(self) -> tuple[str, ...]:
         """The optimisation problem as a text."""
-        count, free = len(self.widths) + 1, " + linear parts without penalty" * (self.linear_part == "free")
+        count = len(self.widths) + 1
+        free = " + linear parts without penalty" if self.linear_part == "free" else ""
         inner = "".join(f"f_{layer}(" for layer in range(count, 0, -1)) + "x_i" + ")" * count
         codes = " -> ".join(f"R^{width}" for width in self.widths)
         return (f"min sum_i w_i loss(t_i - {inner}) + sum_l reg_l / 2 ||f_l||^2, codes in {codes}{free}",)

@@ -281,7 +281,8 @@ class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
         out: list[str] = []
         for name, column in zip(names, self.columns_, strict=True):
             texts = [f"{name}={text}" for text in column["texts"]] if column["kind"] == "text" else []
-            texts += [f"{name} (other texts)"] * bool(column.get("others"))
+            if column.get("others"):
+                texts.append(f"{name} (other texts)")
             out += [str(name)] if column["kind"] == "number" else texts
         return np.array(out, dtype=object)
 

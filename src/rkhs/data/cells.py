@@ -1,0 +1,100 @@
+"""Cells of a column of a frame of pandas: numbers, or texts and days with None for gaps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.dates import Day, day_numbers
+from rkhs._core.errors import InputError, quote
+from rkhs.data.dataset import listed
+from rkhs.data.text import unescape_formula
+
+_LIKE_A_NUMBER = re.compile(r"\W{0,3}\d[\d.,']*\s?[^\d\s]{0,6}")  # a number with a currency or a unit
+_MOST_ORDINALS = 20  # different texts that begin like numbers and may be classes, such as 1st and 2nd
+_LONG = 40  # letters of a cell in a message
+_DAY = 86_400e6  # microseconds
+
+
+def names_of(frame: Any) -> tuple[str, ...] | None:
+    """Names of the columns; None of a table without."""
+    if frame.columns.dtype.kind in "iu":
+        return None
+    return tuple(unescape_formula(str(name)) for name in frame.columns)
+
+
+def row_names(frame: Any) -> tuple[str, ...] | None:
+    """Names of the rows; None where they are counted."""
+    if frame.index.dtype.kind in "iu" and frame.index.name is None:
+        return None
+    return tuple("" if name != name else unescape_formula(str(name)) for name in frame.index)
+
+
+def column_cells(column: Any, where: str, kind: str | None = None) -> np.ndarray:
+    """A column as numbers with NaN for gaps, or as texts or days with None for gaps."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    if kind in (None, "number") and (is_numeric_dtype(column) or is_bool_dtype(column)):
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    known = column.notna().to_numpy()
+    if kind == "text":
+        return _spread([str(cell).strip() for cell in column[known]], known)
+    if column.dtype.kind == "M":
+        return _spread(_days_of(column[known]), known)
+    cells = column[known].tolist()
+    if not cells:
+        return np.full(len(column), np.nan)
+    if all(isinstance(cell, bool) for cell in cells):
+        return np.where(known, column.where(known, False).to_numpy(dtype=np.float64), np.nan)
+    return _spread(_texts_or_days([str(cell).strip() for cell in cells], where, kind), known)
+
+
+def _days_of(times: Any) -> list[Day]:
+    """Times of pandas as days, those with a zone in UTC."""
+    if times.dt.tz is not None:
+        times = times.dt.tz_convert("UTC").dt.tz_localize(None)
+    return [Day(number) for number in times.to_numpy().astype("M8[us]").astype(np.int64) / _DAY]
+
+
+def _texts_or_days(texts: list[str], where: str, kind: str | None) -> Sequence[Any]:
+    """ISO dates as days, other texts as they are; numbers in disguise are refused."""
+    days = day_numbers(texts)
+    if days is not None:
+        return [Day(day) for day in days]
+    _refuse_hidden_numbers(texts, where, kind)
+    return texts
+
+
+def _spread(cells: Sequence[Any], known: np.ndarray) -> np.ndarray:
+    """Known cells at their places, and None elsewhere."""
+    found = np.full(len(known), None, dtype=object)
+    found[known] = np.fromiter(cells, dtype=object, count=len(cells))
+    return found
+
+
+def _in_short(text: str) -> str:
+    """A text as it is written in an option, or the beginning of a long one."""
+    return text if len(text) <= _LONG else f"{text[:_LONG]}..."
+
+
+def _refuse_hidden_numbers(texts: list[str], where: str, kind: str | None) -> None:
+    """Refuse texts most of which are numbers, or begin like numbers with a unit or a currency."""
+    import pandas
+
+    numbers = pandas.to_numeric(pandas.Series(texts), errors="coerce").notna().to_numpy()
+    odd = list(dict.fromkeys(text for text, number in zip(texts, numbers, strict=True) if not number))
+    odd_ones = listed(list(map(quote, odd[:3])))
+    if kind in ("number", "date") or 2 * numbers.sum() > len(texts):
+        raise InputError(
+            f"{where}: expected numbers; got {odd_ones} among {len(texts)} cells; if they stand for gaps, pass --read "
+            f"na_values={_in_short(odd[0])}; else write numbers, or leave the column out with --drop-columns"
+        )
+    begin = sum(_LIKE_A_NUMBER.fullmatch(text) is not None for text in texts)
+    if len(set(texts)) > _MOST_ORDINALS and 2 * begin > len(texts):
+        raise InputError(
+            f"{where}: its cells look like numbers with marks or units, such as {odd_ones}; pass --read decimal=, or "
+            "--read thousands=, for marks, write numbers without units, or leave the column out with --drop-columns"
+        )
