@@ -380,7 +380,7 @@ MISTAKES = (
     Mistake(
         "row names from the wrong column",
         "data/frames.py",
-        "return frame.set_index(frame.columns[locate(column, names_of(frame), frame.shape[1], \"index_column\")])",
+        'return frame.set_index(frame.columns[locate(column, names_of(frame), frame.shape[1], "index_column")])',
         "return frame.set_index(frame.columns[0])",
         ("data/test_readers.py", "data/test_frames.py"),
     ),
