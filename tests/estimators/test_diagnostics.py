@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import re
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def test_leave_one_out_is_what_refits_give(linear_part: str, weighted: bool, ref
     model._steps = (200, 1e-10)
     found = diagnose(model)
     T = model.output_.encode(torch.as_tensor(X))
-    Z = torch.as_tensor(model.layer_codes_[0])
+    Z = torch.tensor(model.layer_codes_[0])
     K1 = model.kernel_._gram(torch.as_tensor(X))
     if linear_part == "free":
         Q = model.model_.linear.coordinates(torch.as_tensor(X))
@@ -212,7 +213,7 @@ def test_info_prints_the_diagnosis(tmp_path: Path, capsys: pytest.CaptureFixture
     assert diagnose(load(path)).leave_one_out_error == pytest.approx(diagnose(model).leave_one_out_error, rel=1e-8)
     assert main(["info", str(path), "--diagnosis"]) == 0
     printed = capsys.readouterr().out
-    assert "leave one out error = " in printed
+    assert re.search(r"leave one out error +\d", printed)
     assert "effective rank" in printed
 
 
