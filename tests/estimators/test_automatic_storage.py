@@ -1,5 +1,6 @@
 """``storage="auto"``: dense for few rows, landmarks for many, by the shape of the data alone, and said."""
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,7 @@ def test_the_storage_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["fit", path, "--n-components", "2", "--set", "max_iter=2", "-o", file]) == 0
     assert "storage Nystroem(m=20)" in capsys.readouterr().out
     assert main(["info", file]) == 0
-    assert "storage         Nystroem(kernel=None, m=20" in capsys.readouterr().out
+    assert re.search(r"storage +Nystroem\(.*m=20", capsys.readouterr().out)
     assert main(["fit", path, "--n-components", "2", "--stream", "--set", "max_iter=2", "-o", file]) == 0
 
 

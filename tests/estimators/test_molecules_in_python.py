@@ -57,7 +57,7 @@ def test_candidates_and_files(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rkhs.load(tmp_path / "m.rkhs").transform(NEW), codes)
 
 
-@pytest.mark.parametrize("words", [[], ["--fingerprint", "path"], ["--fingerprint", "counts", "--radius", "3"]])
+@pytest.mark.parametrize("words", [[], ["--fingerprint", "path"], ["--fingerprint", "counts(radius=3)"]])
 def test_a_model_of_the_command_line_reads_smiles(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

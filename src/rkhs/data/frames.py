@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -171,11 +172,15 @@ def _refuse_nul(path: Path, encoding: str) -> None:
             )
 
 
+def _lines(handle: BinaryIO, encoding: str) -> TextIOWrapper:
+    """Lines of a text, whose ends are those of any system."""
+    return TextIOWrapper(handle, encoding=encoding, errors="replace")
+
+
 def _first_cells(path: Path, sep: str, encoding: str) -> list[str]:
     """Cells of the first line of a text table that is not blank."""
-    with open_bytes(path) as handle:
-        lines = (line.decode(encoding, "replace").lstrip("\ufeff") for line in handle)
-        lines = (line for line in lines if line.strip())
+    with open_bytes(path) as handle, _lines(handle, encoding) as text:
+        lines = (line.lstrip("\ufeff") for line in text if line.strip("\ufeff\r\n\t "))
         if len(sep) == 1:
             return [cell.strip() for cell in next(csv.reader(lines, delimiter=sep), [])]
         return re.split(sep, next(lines, "").strip())
@@ -248,9 +253,8 @@ def _refuse_short_rows(path: Path, frame: Frame, read: Mapping[str, Any]) -> Non
     sep = read.get("sep") or read.get("delimiter") or _delimiter(path, read.get("encoding", "utf-8"))
     if len(sep) != 1:
         return
-    with open_bytes(path) as handle:
-        lines = (line.decode(read.get("encoding", "utf-8"), "replace") for line in handle)
-        rows = csv.reader(lines, delimiter=sep)
+    with open_bytes(path) as handle, _lines(handle, read.get("encoding", "utf-8")) as text:
+        rows = csv.reader(text, delimiter=sep)
         width = len(next(rows))
         for row in rows:
             if row and len(row) < width:

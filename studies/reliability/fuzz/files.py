@@ -236,7 +236,7 @@ def reader_walk(case: Case, name: str) -> None:
 
 def _same_numbers(case: Case, path: Path, whole: data.Dataset) -> None:
     """Chunks and other spellings of the same table hold the same numbers."""
-    parts = case.call("blocks", lambda: read_blocks(path, rows=2))
+    parts = case.call("blocks", lambda: read_blocks(path, rows=2, index_column=whole.row_title))
     if parts.answered:
         case.agree("chunks together are the table", np.concatenate([part.X for part in parts.value]), whole.X)
     if path.suffix != ".csv":
@@ -262,7 +262,8 @@ def _same_numbers(case: Case, path: Path, whole: data.Dataset) -> None:
 
 def _in_chunks(case: Case, path: Path, found: Any) -> None:
     def chunks() -> np.ndarray:
-        return np.concatenate([part.X for part in read_blocks(path, rows=2)])
+        title = found.value.row_title if found.answered else None
+        return np.concatenate([part.X for part in read_blocks(path, rows=2, index_column=title)])
 
     parts = case.call("blocks of a damaged file", chunks)
     if parts.answered and found.answered and parts.value.shape == found.value.X.shape:
