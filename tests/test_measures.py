@@ -10,7 +10,7 @@ CEILINGS = {
     "statements of the library": 22_538,
     "statements of the tools": 7_228,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 2_741,
+    "docstring lines behind no door": 2_742,
     "functions of complexity above 15": 0,
     "functions of complexity above 10": 62,
     "import circles": 0,
