@@ -49,10 +49,10 @@ def read_rows(args: argparse.Namespace, **wanted: Any) -> Rows:
     seconds = {flag: frame_of_second(args, str(second_file(args, flag))) for flag in outside}
     notes = [_drop_answers(args, source, frame, outside[flag], flag) for flag, frame in seconds.items()]
     data = read_source(args, source)
-    beside = {flag: _of_second(args, data, frame, outside[flag], flag) for flag, frame in seconds.items()}
+    of_seconds = {flag: _of_second(args, data, frame, outside[flag], flag) for flag, frame in seconds.items()}
     for note in chain.from_iterable(notes):
         warn(note)
-    found = {flag: _of_rows(data, values, second_file(args, flag)) for flag, values in (taken | beside).items()}
+    found = {flag: _of_rows(data, values, second_file(args, flag)) for flag, values in (taken | of_seconds).items()}
     return Rows(data, found, [*map(str, named.get("--predict", []))], places)
 
 
