@@ -10,20 +10,23 @@ from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.gapped_targets import check_gaps, fit_with_gaps
 from rkhs.estimators.regression.machine_in_features import fit_in_features
+from rkhs.estimators.regression.machine_in_leaves import MOST_DENSE_ROWS, fit_in_leaves, takes_leaves
 from rkhs.estimators.regression.operator_kernels import in_coordinates, read_operator_kernel
 from rkhs.estimators.regression.rows_in_features import FeatureRows
 from rkhs.estimators.regression.terms import REGS, Regression
 from rkhs.estimators.run import items_bytes
 from rkhs.losses import Squared, as_loss
 from rkhs.outputs import Euclidean
-from rkhs.spaces.features import Storage
+from rkhs.spaces.features import Leaves, Storage
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs.estimators.options.arguments import Columns, OperatorKernelLike, StorageLike
+    from rkhs.estimators.run import Run
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
+    from rkhs.losses import Loss
     from rkhs.models import MachineModel
 
 
@@ -148,7 +151,7 @@ class OperatorKernelRegressor(DualRegressor):
     operator: ArrayLike | Literal["covariance"] | None = None
     reg: float | Literal["auto"] = "auto"
     columns: Columns = "raw"
-    storage: StorageLike = "dense"
+    storage: StorageLike | Leaves | Literal["auto"] = "auto"
 
     _matrices = 5.0
     _reads_gaps = True
@@ -179,16 +182,21 @@ class OperatorKernelRegressor(DualRegressor):
         features = self.storage if isinstance(self.storage, Storage) else None
         with self._running() as run:
             training, one_output = self._with_targets(X, y, kernel, sample_weight)
-            if features is None:
-                columns = training.items.shape[1] if kernel.domain == "vectors" else 0
-                outputs = training.targets.shape[1] / len(training)
-                solved = self._matrices if isinstance(options.loss, Squared) and not self._chooses else 9.5
-                matrices = solved + 18.0 * min(1.0, outputs) + 2.0 * outputs
-                run.announce_dense(len(training), matrices, columns, items_bytes(kernel, training.items))
-            gapped = check_gaps(training, kernel, options.loss, dense=features is None)
-            group_ids = self._read_groups(groups, training, kernel, closed=features is None and not gapped)
+            leaves = self._leaves(training, kernel, options.loss, groups)
+            dense = features is None and leaves is None
+            if dense:
+                self._announce(run, training, kernel, options.loss)
+            elif leaves is not None:
+                need = leaves.need(len(training), training.items.shape[1], training.targets.shape[1])
+                run.announce(need, "Use fewer rows")
+            gapped = check_gaps(training, kernel, options.loss, dense=dense)
+            group_ids = self._read_groups(groups, training, kernel, closed=dense and not gapped)
             if gapped:
                 model, solution = fit_with_gaps(run, kernel, training, options)
+            elif leaves is not None:
+                chooses = self._chooses
+                model, solution, self.reg_ = fit_in_leaves(run, kernel, training, options, leaves, chooses=chooses)
+                self._compared = [] if chooses else None
             elif features is None:
                 regression = self._regression(kernel, training, one_output)
                 self._choose_reg(regression, group_ids)
@@ -200,6 +208,22 @@ class OperatorKernelRegressor(DualRegressor):
         self.model_: MachineModel = replace(model, one_output=one_output)
         self._record(solution)
         return self
+
+    def _announce(self, run: Run, training: Training, kernel: OperatorKernel, loss: Loss) -> None:
+        """Announce the memory of a dense fit."""
+        columns = training.items.shape[1] if kernel.domain == "vectors" else 0
+        outputs = training.targets.shape[1] / len(training)
+        solved = self._matrices if isinstance(loss, Squared) and not self._chooses else 9.5
+        matrices = solved + 18.0 * min(1.0, outputs) + 2.0 * outputs
+        run.announce_dense(len(training), matrices, columns, items_bytes(kernel, training.items))
+
+    def _leaves(self, training: Training, kernel: OperatorKernel, loss: Loss, groups: Any) -> Leaves | None:
+        """The leaves of the fit; None for one system."""
+        if isinstance(self.storage, Leaves):
+            return self.storage
+        automatic = isinstance(self.storage, str) and self.storage == "auto"
+        fits = automatic and groups is None and not bool(training.targets.isnan().any())
+        return Leaves() if fits and len(training) > MOST_DENSE_ROWS and takes_leaves(kernel, loss) else None
 
     def _resolved(self, X: Any, **data: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
         kernel, options = read_operator_kernel(self.kernel, self.operator, X, center=self.center), self._read_options()

@@ -20,10 +20,16 @@ from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.estimators.regression.base import VectorRegressor, numbered_groups
 from rkhs.estimators.regression.gapped_targets import check_gaps
 from rkhs.estimators.regression.grid import MachineGrid
+from rkhs.estimators.regression.machine_in_leaves import MOST_DENSE_ROWS, rows_of
 from rkhs.estimators.regression.operator_kernels import read_operator_kernel
+from rkhs.estimators.regression.rule import choose_machine
 from rkhs.estimators.regression.terms import term_grams
+from rkhs.estimators.training import equal_rows
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive, as_loss
+from rkhs.selection.halving import column_deviations
+from rkhs.selection.input_metric import KINDS
 from rkhs.selection.loss_scale import copies as copies, merged_copies, warn_of_repeats
+from rkhs.spaces.features import Leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +49,7 @@ FEW_ROWS, _PARTS = 200, 10  # up to which a choice flatters its error by a hundr
 _LISTS = {Huber: "kappas", EpsilonInsensitive: "epsilons", SquaredEpsilonInsensitive: "epsilons"}
 _SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
 _COARSER, _COARSEST = 1e3, 1e-3  # duality gap of compared settings: multiple of the final one, and its limit
-_MEASURED = ("cv_errors_", "best_score_", "criterion_", "at_edge_")
+_MEASURED = ("cv_errors_", "best_score_", "criterion_", "at_edge_", "metric_errors_")
 _CHOICE = ("regs_", "gamma_", "losses_", "_chosen_kernel", *_MEASURED)
 
 
@@ -135,8 +141,9 @@ class OperatorKernelRegressorCV(VectorRegressor):
     (20, 3)
     """
 
-    kernel: OperatorKernelLike = "gaussian"
+    kernel: OperatorKernelLike | Literal["auto"] = "auto"
     _: KW_ONLY
+    metric: Literal["auto", "columns", "full"] | None = "auto"
     operator: ArrayLike | Literal["covariance"] | None = None
     regs: Sequence[float] | np.ndarray | None = None
     epsilons: Sequence[float] | None = None
@@ -146,6 +153,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
     random_state: Seed = 0
     criterion: Literal["auto", "squared", "norm"] = "auto"
     columns: Columns = "raw"
+    storage: Leaves | Literal["auto", "dense"] = "auto"
 
     _matrices = 17.0
     _reads_gaps = True
@@ -177,6 +185,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
         -------
         self
         """
+        if self._fit_by_rule(X, y, sample_weight, groups):
+            return self
         grids, training, closed = self._open(X, y, sample_weight)
         weights, (gammas, given) = grids[0].weights, self._kernels()
         of_splits = self._groups_of_splits(groups, training)
@@ -199,6 +209,63 @@ class OperatorKernelRegressorCV(VectorRegressor):
         self._take(final, X, y, sample_weight)
         self._compared = self._compared_alone(grids, training) if closed and together is None else []
         return self
+
+    def _fit_by_rule(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> bool:
+        """Fit what the rule chooses; False where the parameters or the data ask for a grid."""
+        self._check_parameters()
+        if not self._asks_for_rule():
+            return False
+        kernel = read_operator_kernel("gaussian", None, X, center=self.center)
+        training, _ = self._with_targets(X, y, kernel, sample_weight, at_least=2)
+        gapped = check_gaps(training, kernel, Squared())
+        if gapped or kernel.row_width is not None:
+            return False
+        numbers = self._groups_of_rule(groups, training, kernel)
+        scale = column_deviations(training.targets.double(), training.weights)
+        rows = rows_of(training, training.targets.double() / scale, numbers, center=self.center)
+        leaves = self.storage if isinstance(self.storage, Leaves) else None
+        if leaves is None and self.storage == "auto" and len(rows) > MOST_DENSE_ROWS:
+            leaves = Leaves()
+        kinds = KINDS if self.metric == "auto" else () if self.metric is None else (self.metric,)
+        found = choose_machine(rows, kinds, leaves)
+        self.reg_, self._chosen_kernel, self.losses_, self.criterion_ = found.reg, found.kernel, [Squared()], "squared"
+        self.metric_, self.turns_, self.importances_ = found.metric.kind, found.metric.turns, found.importances
+        self.metric_errors_, self.best_score_, self.at_edge_ = found.errors, -found.error, {}
+        final = self._chosen(Squared()).set_params(storage="dense" if leaves is None else leaves)
+        self._take(final, X, y, sample_weight)
+        self.gamma_ = float(found.base.gamma)
+        self._compared = []
+        return True
+
+    def _asks_for_rule(self) -> bool:
+        """Whether kernel, bandwidth and regulariser are to be chosen, by the squared loss and left-out rows."""
+        check_choice(self.metric, "metric", (None, "auto", *KINDS))
+        automatic = isinstance(self.kernel, str) and self.kernel == "auto"
+        settings = (self.regs, self.epsilons, self.kappas, self.operator)
+        given = not (isinstance(self.gammas, str) and self.gammas == "auto") or any(one is not None for one in settings)
+        by_rows = isinstance(self.cv, str) and self.cv in ("auto", "items") and self.criterion in ("auto", "squared")
+        asks = automatic and not given and by_rows and isinstance(as_loss(self.loss), Squared)
+        if not asks and self.metric in KINDS:
+            raise InputError(
+                f"metric={self.metric!r} needs kernel='auto', loss='squared', cv='auto' or 'items', and no settings to "
+                "compare; leave those parameters out, or use metric='auto'"
+            )
+        return asks
+
+    def _groups_of_rule(self, groups: Any, training: Training, kernel: OperatorKernel) -> np.ndarray | None:
+        """Number (n,) of the group of each row that stays together: as given, or of equal items."""
+        if groups is not None:
+            labels, self.groups_ = numbered_groups(groups, training.given)
+            if len(np.unique(self.groups_)) < 2:
+                raise InputError(f"groups must hold at least 2 groups of rows of positive weight; got {labels[:1]}")
+            return self.groups_
+        if not self._by_items:
+            return None
+        numbers = equal_rows(training.items)
+        if not 2 < numbers.max() + 1 < equal_rows(training.items, training.targets).max() + 1:
+            return None
+        self.groups_ = numbers
+        return numbers
 
     def _open(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> tuple[list[MachineGrid], Training, bool]:
         """Read the data; return the settings to compare, and whether rows are left out in closed form."""
@@ -369,7 +436,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
 
     def _kernels(self) -> tuple[list[Any], list[OperatorKernel]]:
         """The bandwidths, and one kernel for each."""
-        base = read_operator_kernel(self.kernel, self.operator, center=self.center)
+        given = "gaussian" if isinstance(self.kernel, str) and self.kernel == "auto" else self.kernel
+        base = read_operator_kernel(given, self.operator, center=self.center)
         parameters = base.pairs[0].kernel.get_params(deep=False) if len(base.pairs) == 1 else {}
         automatic = isinstance(self.gammas, str) and self.gammas == "auto"
         if self.gammas is None or (automatic and parameters.get("gamma") != "median"):

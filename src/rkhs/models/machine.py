@@ -76,6 +76,8 @@ class MachineModel(Stored):
 
     def values(self, items: Items, C: Tensor) -> Tensor:
         """Coordinates (m, r) for coefficients of shape (n, r)."""
+        if not self.map.whole:
+            return self.map.times(items, self.kernel.pairs[0]._times(C))
         return self.kernel.apply(self.raw(items), C)
 
     def outputs(self, U: Tensor) -> Tensor:

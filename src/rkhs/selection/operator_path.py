@@ -68,9 +68,20 @@ def _of_blocks(V: Tensor, inverse: Tensor, targets: Tensor, together: Tensor) ->
 
 
 def refit_residuals(
-    K: Tensor, Y: Tensor, operator: Any, regs: list[float], w: Tensor, together: Tensor | None, *, center: bool
+    K: Tensor,
+    Y: Tensor,
+    operator: Any,
+    regs: Sequence[float] | np.ndarray,
+    w: Tensor,
+    together: Tensor | None,
+    *,
+    center: bool,
+    eigenpairs: tuple[Tensor, Tensor] | None = None,
 ) -> Iterator[Tensor]:
-    """Yield held-out residuals (n, q) of refits without each item: weights renormalised, mean re-estimated."""
+    """Yield held-out residuals (n, q) of refits without each item: weights renormalised, mean re-estimated.
+
+    ``eigenpairs``: of ``diag(w)^1/2 K diag(w)^1/2``, where they are known.
+    """
     # Without item i the system is ``G_i = a K + reg (1 - w_i) diag(1/w)``, up to a factor of item i alone, and with the
     # mean ``m_i`` of the others its residual is ``(G_i^-1 (y - m_i))_i / (G_i^-1)_ii``; items that share an id
     # in ``together`` (n,) have their block of ``G_i^-1`` in place of one entry.
@@ -81,15 +92,19 @@ def refit_residuals(
         sums = torch.zeros_like(sums).index_add_(0, together, sums)[together]
     rest = 1.0 - sums[:, -1:]
     means = (w @ T - sums[:, :-1]) / rest if center else torch.zeros_like(T)
-    s, Q = torch.linalg.eigh(root * K * root.mT)
+    s, Q = torch.linalg.eigh(root * K * root.mT) if eigenpairs is None else eigenpairs
     s, turned, ones, squares = s.clamp_min(0.0), Q.mT @ (root * T), Q.mT @ root, Q * Q
+    alike = together is None and bool((rest == rest[0]).all())
     for reg in regs:
         parts = []
         for j, a in enumerate(values.clamp_min(0.0)):
             columns = slice(None) if V is None else slice(j, j + 1)
-            inverse = (a * s + reg * rest).reciprocal_()  # (n, n): a row per item
+            inverse = (a * s + reg * (rest[:1] if alike else rest)).reciprocal_()  # (n, n), a row per item, or (1, n)
             right_sides = torch.cat([turned[:, columns], ones], 1)
-            if together is None:
+            if alike:
+                solved = Q @ (inverse.mT * right_sides)
+                diagonal = root * (squares @ inverse.mT)
+            elif together is None:
                 solved = (Q * inverse) @ right_sides
                 diagonal = root * inverse.mul_(squares).sum(1, keepdim=True)
             else:

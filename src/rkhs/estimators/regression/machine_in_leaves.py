@@ -1,0 +1,126 @@
+"""Ridge regression of many rows: an exact machine in each leaf of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.errors import InputError
+from rkhs.kernels import Kernel, Separable
+from rkhs.kernels.base import Mapped
+from rkhs.losses import Squared
+from rkhs.models import Certificates, MachineModel
+from rkhs.outputs import Euclidean
+from rkhs.problems.leaves import Halves, principal_axis
+from rkhs.protocols import Reason, Solution
+from rkhs.selection.halving import Candidate, Rows, halving, solved
+from rkhs.selection.input_metric import mean_outer_gradients
+from rkhs.selection.path import progress_reporter
+from rkhs.spaces.features import Leaves, LeavesMap
+from rkhs.spaces.features.base import resolve_subsampled
+
+if TYPE_CHECKING:
+    from rkhs.estimators.regression.options import MachineOptions
+    from rkhs.estimators.run import Run
+    from rkhs.estimators.training import Training
+    from rkhs.kernels import OperatorKernel
+    from rkhs.losses import Loss
+
+MOST_DENSE_ROWS = 8000
+"""Rows up to which ``storage="auto"`` solves one system."""
+
+_CUT_ROWS = 600  # of a node, whose gradients give the direction of its cut
+
+
+def takes_leaves(kernel: OperatorKernel, loss: Loss) -> bool:
+    """Whether a machine can be fitted in leaves: ridge regression with one kernel of dense vectors."""
+    plain = len(kernel.pairs) == 1 and kernel.pairs[0].operator is None
+    return plain and kernel.domain == "vectors" and kernel.row_width is None and isinstance(loss, Squared)
+
+
+def rows_of(training: Training, targets: Tensor, groups: np.ndarray | None, *, center: bool) -> Rows:
+    """The rows of a regression with targets in some units; without groups, equal rows of measured values are copies."""
+    n = len(training)
+    v = targets.new_ones(n) if training.weights is None else training.weights.to(targets) * n
+    if groups is None and training.of_few_values:
+        groups = np.arange(n)
+    return Rows(training.items.to(targets), targets, v, groups, center)
+
+
+def mapped_part(kernel: Kernel, X: Tensor) -> tuple[Kernel, Tensor]:
+    """The kernel and rows such that it reads these as they are: those of a mapped kernel are in its metric."""
+    return (kernel.parts[0], kernel._mapped(X)) if isinstance(kernel, Mapped) else (kernel, X)
+
+
+def gradient_cuts(rows: Rows, kernel: Kernel, strength: float) -> Callable[[Tensor], Tensor]:
+    """The direction of a cut of some rows: along it a fit on a sample of them changes most."""
+
+    def direction(at: Tensor) -> Tensor:
+        count = min(len(at), _CUT_ROWS)
+        sample = rows.part(at[torch.arange(count, device=at.device) * len(at) // count].cpu().numpy())
+        M = mean_outer_gradients(kernel, sample, solved(kernel, sample, strength))
+        values, V = torch.linalg.eigh(M)
+        return V[:, -1] if bool(values[-1] > 0.0) else principal_axis(sample.X)
+
+    return direction
+
+
+def in_a_leaf(rows: Rows, first: Candidate, kernels: Sequence[Kernel], leaves: Leaves, seed: int = 0) -> Candidate:
+    """Kernel, bandwidth and strength by the rows of one leaf, which are as dense as those of a fit.
+
+    ``first``: what the tree is cut by.
+    """
+    at = Halves.middle_leaf(rows.X, leaves.depth(len(rows)), gradient_cuts(rows, first.kernel, first.strength))
+    return halving(rows.part(at.cpu().numpy()), kernels, seed)[0]
+
+
+def fit_in_leaves(
+    run: Run, kernel: OperatorKernel, training: Training, options: MachineOptions, leaves: Leaves, *, chooses: bool
+) -> tuple[MachineModel, Solution, float]:
+    """The machine in leaves, and its regulariser: that of the options, or one chosen on a leaf."""
+    if not takes_leaves(kernel, options.loss):
+        raise InputError(
+            "storage=Leaves() needs the squared loss and one kernel of dense vectors, without operator; "
+            "storage=Nystroem(m) takes others"
+        )
+    weights = training.weights
+    resolved = resolve_subsampled(kernel.pairs[0].kernel, training.items, weights)
+    output, U = Euclidean.fit(training.targets, weights, center=options.center, scale=False, rotate=False)
+    rows = rows_of(training, U, None, center=options.center)
+    base, Z = mapped_part(resolved, rows.X)
+    mapped = rows.on(Z)
+    reg = options.reg
+    if chooses:
+        first = halving(mapped, [base])[0]
+        reg = in_a_leaf(mapped, first, [base], leaves).strength / len(rows)
+    strength = reg * len(rows)
+    cuts = gradient_cuts(mapped, base, strength)
+    halves, parts = Halves.of(Z, leaves.depth(len(rows)), leaves.shared, cuts, leaves.shared)
+    found, constants, value = [], [], 0.0
+    report = progress_reporter(run.name, run.verbose)
+    for done, at in enumerate(parts):
+        part = mapped.part(at.cpu().numpy())
+        C = solved(base, part, strength)
+        value += 0.5 * strength * float((C * (part.Y - part.mean)).sum()) / len(part) / len(parts)
+        found.append(C)
+        constants.append(part.mean)
+        report(done + 1, len(parts))
+    coefficients = torch.cat([*found, torch.stack(constants)])
+    normals = resolved._back(halves.normals, rows.X[:1]) if isinstance(resolved, Mapped) else halves.normals
+    sizes = np.cumsum([0, *map(len, parts)])
+    kept = rows.X[torch.cat(parts)]
+    cut = (kept.new_zeros(0) if not len(normals) else _cuts_of(normals, halves, rows.X, Z)).cpu().numpy()
+    features = LeavesMap(resolved, kept.cpu().numpy(), sizes, normals.cpu().numpy(), cut, halves.widths.cpu().numpy())
+    certificates = Certificates(0.0, np.arange(len(rows)), np.arange(0))
+    certificates = certificates.on_rows(training.kept, training.given.n_given)
+    model = MachineModel(Separable(resolved), features, coefficients.cpu().numpy(), output, certificates, options.loss)
+    return model, Solution(coefficients, value, Reason.CLOSED_FORM, 1, 1), reg
+
+
+def _cuts_of(normals: Tensor, halves: Halves, X: Tensor, Z: Tensor) -> Tensor:
+    """Thresholds along normals of rows ``X`` for those of their mapped rows ``Z``, whose origin may be another."""
+    return halves.cuts + (X[:1] @ normals.mT - Z[:1] @ halves.normals.mT)[0]

@@ -1,0 +1,74 @@
+"""The rule of regression: metric, kernel, bandwidth and regulariser chosen by rows that did not see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs.estimators.regression.machine_in_leaves import in_a_leaf
+from rkhs.kernels import Kernel
+from rkhs.models.fold_machines import FoldMachines
+from rkhs.selection.halving import Rows, candidate_kernels, column_deviations, solved
+from rkhs.selection.input_metric import KINDS, Choice, InputMetric, choose, importances
+
+if TYPE_CHECKING:
+    from rkhs.spaces.features import Leaves
+
+_FOLDS = 5
+_FOLD_ROWS = 500  # rows from which the metric of a fold is learned
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenMachine:
+    """Kernel and regulariser of a regression, and how they were chosen."""
+
+    kernel: Kernel  # of the rows as they are
+    base: Kernel  # of rows in the metric
+    reg: float
+    metric: InputMetric
+    importances: np.ndarray  # (d,): they sum to one
+    error: float  # share of the variance of left-out rows that is lost, the mean over outputs
+    errors: dict[str, float]  # of the metrics that were compared, by kind and turns
+
+
+def choose_machine(rows: Rows, kinds: tuple[str, ...], leaves: Leaves | None = None) -> ChosenMachine:
+    """Apply the rule; with leaves, kernel and regulariser are chosen again on the rows of one."""
+    found = choose(rows, kinds)
+    candidate = found.candidate
+    if leaves is not None:
+        mapped = rows.on(found.metric.mapped(rows.X))
+        candidate = in_a_leaf(mapped, candidate, candidate_kernels(mapped.X), leaves)
+    choice = Choice(found.metric, candidate, found.errors, found.seen)
+    shares = importances(choice, rows.part(found.seen))
+    reg = candidate.strength / len(rows)
+    return ChosenMachine(choice.kernel, candidate.kernel, reg, found.metric, shares, found.candidate.error, found.errors)
+
+
+def fit_fold_machines(X: Tensor, Y: Tensor, groups: np.ndarray | None, *, center: bool) -> FoldMachines:
+    """Machines of five folds by the rule, each without its held-out rows; groups and copies stay together.
+
+    The metric of a fold is learned from at most 500 rows.
+    """
+    X, Y = X.double().cpu(), Y.double().cpu()
+    rows = Rows(X, Y, torch.ones(len(Y), dtype=torch.float64), groups, center)
+    numbers = rows.numbers
+    count = min(_FOLDS, int(numbers.max()) + 1)
+    fold = (np.random.default_rng(0).permutation(int(numbers.max()) + 1) % count)[numbers]
+    residuals = np.empty(tuple(Y.shape))
+    kernels, strengths, coefficients, means = [], [], [], []
+    for number in range(count):
+        train = rows.part(np.flatnonzero(fold != number))
+        scale = column_deviations(train.Y)
+        choice = choose(Rows(train.X, train.Y / scale, train.v, train.groups, center), KINDS, most=_FOLD_ROWS)
+        kernel, strength = choice.kernel, choice.candidate.strength
+        C, mean, held = solved(kernel, train, strength), train.mean, torch.from_numpy(fold == number)
+        residuals[held.numpy()] = (Y[held] - kernel._gram(X[held], train.X) @ C - mean).numpy()
+        kernels.append(kernel)
+        strengths.append(strength)
+        coefficients.append(C.numpy())
+        means.append(mean.numpy())
+    return FoldMachines(fold, tuple(kernels), np.array(strengths), tuple(coefficients), np.stack(means), residuals)

@@ -1,0 +1,216 @@
+"""Kernel, bandwidth and regulariser of ridge regression by left-out rows of subsamples that grow, while candidates go.
+
+The machine of a kernel solves ``(K + s diag(1/v)) C = Y - mean`` with weights ``v`` of mean one. The strength ``s = n
+reg`` is kept from a part of the rows to all of them: the noise of a row does not depend on how many others there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.linalg import cholesky
+from rkhs.kernels import Gaussian, Kernel, Matern
+from rkhs.kernels.vectors.distances import median_bandwidth, squared_distances
+from rkhs.selection.operator_path import refit_residuals
+
+STRENGTHS = 10.0 ** np.arange(-8.0, 1.01, 0.5)
+"""Regularisers that are compared, in units of the variance of the features."""
+
+_GAUSSIAN = 4.0 ** np.arange(1, -5, -1)  # multiples of one over the median squared distance
+_MATERN = 2.0 ** np.arange(0, -6, -1)  # multiples of one over the median distance
+_ROUNDS = ((400, 2, 4), (1000, 1, 2))  # rows of a subsample, number of subsamples, candidates that stay
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a regression: items, targets in their standard deviations, and weights of mean one."""
+
+    X: Tensor  # (n, d)
+    Y: Tensor  # (n, q)
+    v: Tensor  # (n,)
+    groups: np.ndarray | None  # (n,): rows of a group stay together; None: equal rows with equal targets do
+    center: bool  # whether the mean of the targets is subtracted
+
+    def __len__(self) -> int:
+        return len(self.Y)
+
+    def part(self, rows: np.ndarray) -> Rows:
+        """Some of the rows."""
+        at = torch.as_tensor(rows, device=self.Y.device)
+        groups = None if self.groups is None else self.groups[rows]
+        return replace(self, X=self.X[at], Y=self.Y[at], v=self.v[at], groups=groups)
+
+    def on(self, X: Tensor) -> Rows:
+        """The rows with other items."""
+        return replace(self, X=X)
+
+    @property
+    def mean(self) -> Tensor:
+        """Weighted mean (q,) of the targets, zero where it is not subtracted."""
+        return self.v @ self.Y / self.v.sum() if self.center else torch.zeros_like(self.Y[0])
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """Number (n,) of the group of each row."""
+        if self.groups is None:
+            facts = torch.cat([self.X, self.Y.to(self.X)], 1).cpu().numpy()
+            return np.unique(facts, axis=0, return_inverse=True)[1].reshape(-1)
+        return np.unique(self.groups, return_inverse=True)[1]
+
+    @property
+    def together(self) -> Tensor | None:
+        """Number of the group of each row; None where every row is alone."""
+        numbers = self.numbers
+        return None if numbers.max() + 1 == len(numbers) else torch.as_tensor(numbers, device=self.Y.device)
+
+    def subsample(self, size: int, seed: int, number: int = 0) -> np.ndarray:
+        """Indices of about ``size`` rows in whole groups; those of different numbers have none in common."""
+        rng, first = np.random.default_rng(seed), number * size
+        if self.groups is None:
+            return np.sort(rng.permutation(len(self))[first : first + size])
+        order = rng.permutation(self.numbers.max() + 1)
+        starts = np.cumsum(np.bincount(self.numbers)[order]) - 1
+        taken = order[(starts >= first) & (starts < first + size)]
+        return np.flatnonzero(np.isin(self.numbers, taken))
+
+
+def column_deviations(Y: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Standard deviations (q,) of columns by weights that sum to one; one for a constant column."""
+    w = Y.new_full((len(Y),), 1.0 / len(Y)) if weights is None else weights.to(Y)
+    found = (w @ (Y - w @ Y).square()).sqrt()
+    return torch.where(found > 1e-12 * Y.abs().amax(0), found, 1.0)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel with its best strength."""
+
+    kernel: Kernel  # resolved
+    strength: float = 0.0  # n reg
+    error: float = np.inf  # mean over outputs of the share of the variance of left-out rows that is lost
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeOfAll:
+    """Ridge regression of a kernel with every regulariser, by one eigendecomposition."""
+
+    kernel: Kernel
+    rows: Rows
+
+    @cached_property
+    def gram(self) -> Tensor:
+        """Gram matrix (n, n)."""
+        return self.kernel._gram(self.rows.X)
+
+    @cached_property
+    def strengths(self) -> np.ndarray:
+        """``STRENGTHS`` times the variance of the features."""
+        K, v = self.gram, self.rows.v / self.rows.v.sum()
+        variance = float(v @ K.diagonal())
+        if self.rows.center:
+            variance -= float(v @ K @ v)
+        return STRENGTHS * max(variance, 1e-6 * float(K.diagonal().max())) * len(K)
+
+    @cached_property
+    def _eigen(self) -> tuple[Tensor, Tensor, Tensor]:
+        root = self.rows.v.sqrt()[:, None]
+        values, Q = torch.linalg.eigh(root * self.gram * root.mT)
+        return values.clamp_min(0.0), Q, (root * Q).mT @ (self.rows.Y - self.rows.mean)
+
+    def coefficients(self, strength: float) -> Tensor:
+        """Coefficients (n, q) of one regulariser."""
+        values, Q, turned = self._eigen
+        return self.rows.v.sqrt()[:, None] * (Q @ (turned / (values + strength)[:, None]))
+
+    def held_out_errors(self, rows: Rows) -> np.ndarray:
+        """Sum of the squared errors of other rows, by their weights, for every regulariser."""
+        values, Q, turned = self._eigen
+        cross = self.kernel._gram(rows.X, self.rows.X) @ (self.rows.v.sqrt()[:, None] * Q)
+        target = rows.Y - self.rows.mean
+        errors = []
+        for strength in self.strengths:
+            left = target - cross @ (turned / (values + strength)[:, None])
+            errors.append(float(rows.v @ (left * left).sum(1)))
+        return np.array(errors)
+
+    @cached_property
+    def left_out_errors(self) -> np.ndarray:
+        """Mean over outputs of the share of the variance of left-out rows, or groups, that is lost, by regulariser."""
+        rows, w, (values, Q, _) = self.rows, self.rows.v / self.rows.v.sum(), self._eigen
+        total = float(rows.v.sum())
+        pairs = values / total, Q
+        regs = self.strengths / total
+        path = refit_residuals(
+            self.gram, rows.Y, None, regs, w, rows.together, center=rows.center, eigenpairs=pairs
+        )
+        spread = rows.Y - rows.mean
+        scale = float(w @ (spread * spread).sum(1)) or 1.0
+        return np.array([float(w @ (left * left).sum(1)) for left in path]) / scale
+
+    def best(self) -> Candidate:
+        """The candidate with its best strength, between the compared ones."""
+        errors = self.left_out_errors
+        return Candidate(self.kernel, least(self.strengths, errors), float(np.nanmin(errors)))
+
+
+def least(strengths: np.ndarray, errors: np.ndarray) -> float:
+    """Strength at the minimum of the parabola through the least error and its neighbours, over logarithms."""
+    at = int(np.nanargmin(errors))
+    if at in (0, len(errors) - 1) or not (errors[at - 1 : at + 2] > 0.0).all():
+        return float(strengths[at])
+    before, here, after = np.log(errors[at - 1 : at + 2])
+    shift = 0.5 * (before - after) / max(before - 2.0 * here + after, 1e-12)
+    return float(strengths[at] * (strengths[at + 1] / strengths[at]) ** float(np.clip(shift, -0.5, 0.5)))
+
+
+def typical_gamma(X: Tensor) -> float:
+    """One over the median squared distance of at most a thousand rows."""
+    return median_bandwidth(squared_distances(X[:1000]))
+
+
+def candidate_kernels(X: Tensor) -> list[Kernel]:
+    """Gaussian kernels and Matern kernels of smoothness 3/2, with six bandwidths each."""
+    gamma = typical_gamma(X)
+    gaussian = [Gaussian(float(factor * gamma)) for factor in _GAUSSIAN]
+    return gaussian + [Matern(1.5, float(factor * gamma**0.5)) for factor in _MATERN]
+
+
+def halving(rows: Rows, kernels: Sequence[Kernel], seed: int = 0) -> list[Candidate]:
+    """The kernels that remain with their strengths, the best first.
+
+    Twelve kernels on 400 rows, twice, and four on 1,000: some ten eigendecompositions of 1,000 rows, however many rows
+    there are.
+    """
+    alive = [Candidate(kernel) for kernel in kernels]
+    for size, parts, kept in _ROUNDS:
+        if len(alive) == 1 and size < min(len(rows), _ROUNDS[-1][0]):
+            continue
+        samples = [
+            rows.part(rows.subsample(size, seed, part)) for part in range(parts if len(rows) >= 2 * size else 1)
+        ]
+        compared = [_compared(one.kernel, samples) for one in alive]
+        alive = sorted(compared, key=lambda one: one.error)[:kept]
+        if len(rows) <= size:
+            break
+    return alive
+
+
+def _compared(kernel: Kernel, samples: list[Rows]) -> Candidate:
+    """A kernel with its best strength by the mean error of several samples."""
+    ridges = [RidgeOfAll(kernel, sample) for sample in samples]
+    errors = np.mean([ridge.left_out_errors for ridge in ridges], axis=0)
+    strengths = np.mean([ridge.strengths for ridge in ridges], axis=0)
+    return Candidate(kernel, least(strengths, errors), float(np.nanmin(errors)))
+
+
+def solved(kernel: Kernel, rows: Rows, strength: float) -> Tensor:
+    """Coefficients (n, q) of one machine, by a Cholesky factorisation. O(n^3 / 3)."""
+    G = kernel._gram(rows.X)
+    G.diagonal().add_(strength / rows.v)
+    return torch.cholesky_solve(rows.Y - rows.mean, cholesky(G, name="the system K + n reg I")[0])
