@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -75,15 +76,6 @@ class Halves:
         if not found:
             return cls(Z[:0], Z[0, :0], Z[0, :0]), parts
         return cls(*(torch.stack(part) for part in zip(*found, strict=True))), parts
-
-    @staticmethod
-    def middle_leaf(Z: Tensor, depth: int, direction: Callable[[Tensor], Tensor]) -> Tensor:
-        """Rows of the last leaf of the first half of a tree, without the other ones. O(n p)."""
-        rows = torch.arange(len(Z), device=Z.device)
-        for level in range(depth):
-            order, half = torch.argsort(Z[rows] @ direction(rows), stable=True), len(rows) // 2
-            rows = rows[order[:half]] if level == 0 else rows[order[half:]]
-        return rows
 
     def leaf_of(self, Z: Tensor) -> Tensor:
         """Indices of the leaves that codes of shape (m, p) lie in, shape (m,)."""
@@ -147,6 +139,15 @@ class LeavesLayer:
             return LocalDecoder(**vars(self.whole.solve(Z)), halves=halves, leaves=leaves, directions=self.directions)
         ((A, found),) = leaves
         return AnchoredDecoder(A, found.coefficients, found.linear, found.value + self.whole.offset, Z[:0])
+
+
+def one_leaf(Z: Tensor, sides: np.ndarray, direction: Callable[[Tensor], Tensor]) -> Tensor:
+    """Rows of the leaf on the given sides (depth,) of the cuts, 0 or 1, without the other leaves. O(n p)."""
+    rows = torch.arange(len(Z), device=Z.device)
+    for side in sides:
+        order, half = torch.argsort(Z[rows] @ direction(rows), stable=True), len(rows) // 2
+        rows = rows[order[half:] if side else order[:half]]
+    return rows
 
 
 def principal_axis(Z: Tensor) -> Tensor:

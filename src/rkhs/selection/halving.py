@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.linalg import cholesky
+from rkhs._core.linalg import cholesky, solve_positive
 from rkhs.kernels import Gaussian, Kernel, Matern
 from rkhs.kernels.vectors.distances import median_bandwidth, squared_distances
 from rkhs.selection.operator_path import refit_residuals
@@ -139,23 +139,18 @@ class RidgeOfAll:
             errors.append(float(rows.v @ (left * left).sum(1)))
         return np.array(errors)
 
-    @cached_property
-    def left_out_errors(self) -> np.ndarray:
-        """Mean over outputs of the share of the variance of left-out rows, or groups, that is lost, by regulariser."""
-        rows, w, (values, Q, _) = self.rows, self.rows.v / self.rows.v.sum(), self._eigen
+    def left_out_errors(self, strengths: np.ndarray) -> np.ndarray:
+        """Mean squared error of left-out rows, or groups, and over outputs, for each regulariser."""
+        rows, (values, Q, _) = self.rows, self._eigen
         total = float(rows.v.sum())
-        pairs = values / total, Q
-        regs = self.strengths / total
-        path = refit_residuals(
-            self.gram, rows.Y, None, regs, w, rows.together, center=rows.center, eigenpairs=pairs
-        )
-        spread = rows.Y - rows.mean
-        scale = float(w @ (spread * spread).sum(1)) or 1.0
-        return np.array([float(w @ (left * left).sum(1)) for left in path]) / scale
+        w, pairs, regs = rows.v / total, (values / total, Q), strengths / total
+        path = refit_residuals(self.gram, rows.Y, None, regs, w, rows.together, center=rows.center, eigenpairs=pairs)
+        return np.array([float(w @ (left * left).mean(1)) for left in path])
 
+    @cached_property
     def best(self) -> Candidate:
-        """The candidate with its best strength, between the compared ones."""
-        errors = self.left_out_errors
+        """The kernel with its best strength."""
+        errors = self.left_out_errors(self.strengths)
         return Candidate(self.kernel, least(self.strengths, errors), float(np.nanmin(errors)))
 
 
@@ -181,22 +176,22 @@ def candidate_kernels(X: Tensor) -> list[Kernel]:
     return gaussian + [Matern(1.5, float(factor * gamma**0.5)) for factor in _MATERN]
 
 
-def halving(rows: Rows, kernels: Sequence[Kernel], seed: int = 0) -> list[Candidate]:
-    """The kernels that remain with their strengths, the best first.
+def halving(pools: Sequence[Rows], kernels: Sequence[Kernel], seed: int = 0) -> list[Candidate]:
+    """The kernels that remain with their strengths, the best first, by the rows of some pools.
 
-    Twelve kernels on 400 rows, twice, and four on 1,000: some ten eigendecompositions of 1,000 rows, however many rows
-    there are.
+    Of one pool twelve kernels are compared on 400 rows, twice, and four on 1,000: some ten eigendecompositions of 1,000
+    rows, however many rows there are. Of several pools one subsample of each is taken.
     """
     alive = [Candidate(kernel) for kernel in kernels]
+    most = max(map(len, pools))
     for size, parts, kept in _ROUNDS:
-        if len(alive) == 1 and size < min(len(rows), _ROUNDS[-1][0]):
+        if len(alive) == 1 and size < min(most, _ROUNDS[-1][0]):
             continue
-        samples = [
-            rows.part(rows.subsample(size, seed, part)) for part in range(parts if len(rows) >= 2 * size else 1)
-        ]
-        compared = [_compared(one.kernel, samples) for one in alive]
-        alive = sorted(compared, key=lambda one: one.error)[:kept]
-        if len(rows) <= size:
+        samples = [pool.part(pool.subsample(size, seed)) for pool in pools]
+        if len(pools) == 1 and most >= parts * size:
+            samples += [pools[0].part(pools[0].subsample(size, seed, number)) for number in range(1, parts)]
+        alive = sorted((_compared(one.kernel, samples) for one in alive), key=lambda one: one.error)[:kept]
+        if most <= size:
             break
     return alive
 
@@ -204,8 +199,8 @@ def halving(rows: Rows, kernels: Sequence[Kernel], seed: int = 0) -> list[Candid
 def _compared(kernel: Kernel, samples: list[Rows]) -> Candidate:
     """A kernel with its best strength by the mean error of several samples."""
     ridges = [RidgeOfAll(kernel, sample) for sample in samples]
-    errors = np.mean([ridge.left_out_errors for ridge in ridges], axis=0)
     strengths = np.mean([ridge.strengths for ridge in ridges], axis=0)
+    errors = np.mean([ridge.left_out_errors(strengths) for ridge in ridges], axis=0)
     return Candidate(kernel, least(strengths, errors), float(np.nanmin(errors)))
 
 
@@ -213,4 +208,30 @@ def solved(kernel: Kernel, rows: Rows, strength: float) -> Tensor:
     """Coefficients (n, q) of one machine, by a Cholesky factorisation. O(n^3 / 3)."""
     G = kernel._gram(rows.X)
     G.diagonal().add_(strength / rows.v)
-    return torch.cholesky_solve(rows.Y - rows.mean, cholesky(G, name="the system K + n reg I")[0])
+    return solve_positive(G, rows.Y - rows.mean, name="the system K + n reg I")
+
+
+def left_out(kernel: Kernel, rows: Rows, strength: float) -> tuple[Tensor, Tensor]:
+    """Coefficients (n, q) of one machine, and residuals (n, q) of rows, or groups, by the machine without them.
+
+    As in :func:`~rkhs.selection.operator_path.refit_residuals` the mean is that of the other rows. O(n^3).
+    """
+    G = kernel._gram(rows.X)
+    G.diagonal().add_(strength / rows.v)
+    L = cholesky(G, name="the system K + n reg I")[0]
+    C = torch.cholesky_solve(rows.Y - rows.mean, L)
+    A = torch.cholesky_inverse(L)
+    together, centred = rows.together, rows.Y - rows.mean
+    sums, mass = rows.v[:, None] * centred, rows.v
+    if together is not None:
+        sums = torch.zeros_like(sums).index_add_(0, together, sums)[together]
+        mass = torch.zeros_like(mass).index_add_(0, together, mass)[together]
+    others = -sums / (rows.v.sum() - mass)[:, None] if rows.center else torch.zeros_like(sums)
+    ones = A.sum(1, keepdim=True)
+    if together is None:
+        return C, (C - ones * others) / A.diagonal()[:, None]
+    found = torch.empty_like(C)
+    for number in range(int(together.max()) + 1):
+        at = (together == number).nonzero()[:, 0]
+        found[at] = torch.linalg.solve(A[at][:, at], C[at] - ones[at] * others[at])
+    return C, found

@@ -64,8 +64,8 @@ class InputMetric:
 
     def following(self, rows: Rows, ridges: list[RidgeOfAll], kind: str) -> InputMetric:
         """The metric after one more turn: gradients of the best of some fits in this one."""
-        best = min(ridges, key=lambda ridge: float(np.nanmin(ridge.left_out_errors)))
-        M = mean_outer_gradients(self.kernel(best.kernel), rows, best.coefficients(best.best().strength))
+        best = min(ridges, key=lambda ridge: ridge.best.error)
+        M = mean_outer_gradients(self.kernel(best.kernel), rows, best.coefficients(best.best.strength))
         return InputMetric.of(M, kind, self.turns + 1)
 
     @classmethod
@@ -150,10 +150,10 @@ def choose(rows: Rows, kinds: Sequence[str] = KINDS, *, most: int = _MAX_ROWS, s
     unseen = np.concatenate([rows.subsample(most, seed, number) for number in (1, 2, 3)])
     kernels = candidate_kernels(metric.mapped(sample.X))
     if metric.turns == 0:
-        found = halving(rows.on(metric.mapped(rows.X)), kernels, seed)[0]
+        found = halving([rows.on(metric.mapped(rows.X))], kernels, seed)[0]
     elif len(unseen) >= _UNSEEN:
         part = rows.part(unseen)
-        found = halving(part.on(metric.mapped(part.X)), kernels, seed)[0]
+        found = halving([part.on(metric.mapped(part.X))], kernels, seed)[0]
     else:
         found = _by_folds(kernels, folds)
     return Choice(metric, found, errors, seen)
@@ -231,3 +231,5 @@ def _by_folds(kernels: Sequence[Kernel], folds: list[Fold]) -> Candidate:
     errors, strengths = _held_out(folds, kernels)
     at = int(np.nanargmin(np.nanmin(errors, axis=1)))
     return Candidate(kernels[at], least(strengths[at], errors[at]), float(np.nanmin(errors[at])))
+
+

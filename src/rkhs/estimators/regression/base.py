@@ -21,15 +21,23 @@ from rkhs.estimators.choice_report import overfit_sentence
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.joint_items import JointItems
 from rkhs.estimators.options.arguments import Device, Dtype, LossLike, MachineSolverLike
+from rkhs.estimators.regression.cross_sets import (
+    deviations_of_leaves,
+    machines_of_folds,
+    p_values_of_folds,
+    sets_of_folds,
+    sets_of_leaves,
+)
 from rkhs.estimators.regression.options import MachineOptions
 from rkhs.estimators.regression.sets import LeftOutMachine, SetShape, left_out_sets, read_coverage, split_sets
 from rkhs.estimators.regression.terms import FIXED_REG, Regression
 from rkhs.estimators.training import RowWeights, Training
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, Squared, as_loss
-from rkhs.models import MachineModel, PredictionSets, path_values
+from rkhs.models import FoldMachines, MachineModel, PredictionSets, path_values
 from rkhs.outputs import OutputSpace
 from rkhs.problems.certificates import sample_report
+from rkhs.selection.input_metric import KINDS
 from rkhs.spaces.features import FeatureMap
 
 
@@ -235,6 +243,8 @@ class KernelMachine(KernelEstimator):
 class VectorRegressor(RegressorMixin, KernelMachine):
     """Base of the regressors whose outputs are vectors: predictions, conformal sets, p-values and the score."""
 
+    fold_machines_: FoldMachines | None = None  # of a learned metric, once sets or p-values were asked for
+
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict the outputs of new items.
 
@@ -256,6 +266,8 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         values = give_back(predicted, X)
         if not return_std:
             return values
+        if self.model_.left_out is not None:
+            return values, deviations_of_leaves(self, X).reshape(np.shape(values))
         found = LeftOutMachine(self, self.model_, X)
         return values, found.each(found.deviations).reshape(np.shape(values))
 
@@ -320,6 +332,10 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         """
         check_is_fitted(self)
         coverage = read_coverage(coverage, shape)
+        if held_out is None and self.model_.left_out is not None:
+            return sets_of_leaves(self, X, coverage, shape)
+        if held_out is None and (folds := self._folds_of_metric()) is not None:
+            return sets_of_folds(self, folds, X, coverage, shape)
         if held_out is None:
             return left_out_sets(LeftOutMachine(self, self.model_, X, diag, gram), coverage, shape)
         other, y = held_out
@@ -344,9 +360,19 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         machine, and as there a new row takes part in the scales of columns, in O(n^2 d + n^3), where these were
         estimated from few rows. Parameters and errors as in :meth:`predict_set`.
         """
+        if (folds := self._folds_of_metric()) is not None:
+            return p_values_of_folds(self, folds, X)
         found = LeftOutMachine(self, self.model_, X, diag, gram)
         joint = self._joint_p_values(found)
         return found.each(found.calibration.p_values) if joint is None else joint
+
+    def _folds_of_metric(self) -> FoldMachines | None:
+        """Machines of folds where the metric was learned from the rows of the fit; fitted when first asked for."""
+        if getattr(self, "metric_", None) not in KINDS or not self.model_.leaves_out:
+            return None
+        if self.fold_machines_ is None:
+            self.fold_machines_ = machines_of_folds(self.model_, self.groups_)
+        return self.fold_machines_
 
     def _joint_p_values(self, found: LeftOutMachine) -> np.ndarray | None:
         """P-values, scales and bandwidths re-estimated with each new item; None where that changes (almost) nothing."""

@@ -15,9 +15,9 @@ from rkhs.kernels.base import Mapped
 from rkhs.losses import Squared
 from rkhs.models import Certificates, MachineModel
 from rkhs.outputs import Euclidean
-from rkhs.problems.leaves import Halves, principal_axis
+from rkhs.problems.leaves import Halves, one_leaf, principal_axis
 from rkhs.protocols import Reason, Solution
-from rkhs.selection.halving import Candidate, Rows, halving, solved
+from rkhs.selection.halving import Candidate, Rows, candidate_kernels, halving, left_out, solved
 from rkhs.selection.input_metric import mean_outer_gradients
 from rkhs.selection.path import progress_reporter
 from rkhs.spaces.features import Leaves, LeavesMap
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MOST_DENSE_ROWS = 8000
 """Rows up to which ``storage="auto"`` solves one system."""
 
+_COMPARED_LEAVES = 3  # whose rows choose kernel and regulariser
 _CUT_ROWS = 600  # of a node, whose gradients give the direction of its cut
 
 
@@ -56,8 +57,14 @@ def mapped_part(kernel: Kernel, X: Tensor) -> tuple[Kernel, Tensor]:
     return (kernel.parts[0], kernel._mapped(X)) if isinstance(kernel, Mapped) else (kernel, X)
 
 
-def gradient_cuts(rows: Rows, kernel: Kernel, strength: float) -> Callable[[Tensor], Tensor]:
-    """The direction of a cut of some rows: along it a fit on a sample of them changes most."""
+def gradient_cuts(rows: Rows) -> Callable[[Tensor], Tensor]:
+    """The direction of a cut of some rows: along it a fit on a sample of them changes most.
+
+    Its kernel is chosen for samples of that size: one for the rows of a leaf is too narrow.
+    """
+    sample = rows.part(rows.subsample(_CUT_ROWS, 0))
+    chosen = halving([sample], candidate_kernels(sample.X))[0]
+    kernel, strength = chosen.kernel, chosen.strength
 
     def direction(at: Tensor) -> Tensor:
         count = min(len(at), _CUT_ROWS)
@@ -69,13 +76,11 @@ def gradient_cuts(rows: Rows, kernel: Kernel, strength: float) -> Callable[[Tens
     return direction
 
 
-def in_a_leaf(rows: Rows, first: Candidate, kernels: Sequence[Kernel], leaves: Leaves, seed: int = 0) -> Candidate:
-    """Kernel, bandwidth and strength by the rows of one leaf, which are as dense as those of a fit.
-
-    ``first``: what the tree is cut by.
-    """
-    at = Halves.middle_leaf(rows.X, leaves.depth(len(rows)), gradient_cuts(rows, first.kernel, first.strength))
-    return halving(rows.part(at.cpu().numpy()), kernels, seed)[0]
+def in_some_leaves(rows: Rows, kernels: Sequence[Kernel], leaves: Leaves) -> Candidate:
+    """Kernel, bandwidth and strength by the rows of some leaves, which are as dense as those of a fit."""
+    cuts, depth, rng = gradient_cuts(rows), leaves.depth(len(rows)), np.random.default_rng(0)
+    found = [one_leaf(rows.X, rng.integers(0, 2, depth), cuts) for _ in range(_COMPARED_LEAVES)]
+    return halving([rows.part(at.cpu().numpy()) for at in found], kernels)[0]
 
 
 def fit_in_leaves(
@@ -95,18 +100,18 @@ def fit_in_leaves(
     mapped = rows.on(Z)
     reg = options.reg
     if chooses:
-        first = halving(mapped, [base])[0]
-        reg = in_a_leaf(mapped, first, [base], leaves).strength / len(rows)
+        reg = in_some_leaves(mapped, [base], leaves).strength / len(rows)
     strength = reg * len(rows)
-    cuts = gradient_cuts(mapped, base, strength)
+    cuts = gradient_cuts(mapped)
     halves, parts = Halves.of(Z, leaves.depth(len(rows)), leaves.shared, cuts, leaves.shared)
-    found, constants, value = [], [], 0.0
+    found, left, constants, value = [], [], [], 0.0
     report = progress_reporter(run.name, run.verbose)
     for done, at in enumerate(parts):
         part = mapped.part(at.cpu().numpy())
-        C = solved(base, part, strength)
+        C, residuals = left_out(base, part, strength)
         value += 0.5 * strength * float((C * (part.Y - part.mean)).sum()) / len(part) / len(parts)
         found.append(C)
+        left.append(residuals)
         constants.append(part.mean)
         report(done + 1, len(parts))
     coefficients = torch.cat([*found, torch.stack(constants)])
@@ -115,12 +120,34 @@ def fit_in_leaves(
     kept = rows.X[torch.cat(parts)]
     cut = (kept.new_zeros(0) if not len(normals) else _cuts_of(normals, halves, rows.X, Z)).cpu().numpy()
     features = LeavesMap(resolved, kept.cpu().numpy(), sizes, normals.cpu().numpy(), cut, halves.widths.cpu().numpy())
+    residuals = _blended(features, torch.cat(left), torch.cat(parts), kept, len(rows))
     certificates = Certificates(0.0, np.arange(len(rows)), np.arange(0))
     certificates = certificates.on_rows(training.kept, training.given.n_given)
-    model = MachineModel(Separable(resolved), features, coefficients.cpu().numpy(), output, certificates, options.loss)
+    model = MachineModel(
+        Separable(resolved),
+        features,
+        coefficients.cpu().numpy(),
+        output,
+        certificates,
+        options.loss,
+        left_out=residuals.cpu().numpy(),
+    )
     return model, Solution(coefficients, value, Reason.CLOSED_FORM, 1, 1), reg
 
 
 def _cuts_of(normals: Tensor, halves: Halves, X: Tensor, Z: Tensor) -> Tensor:
     """Thresholds along normals of rows ``X`` for those of their mapped rows ``Z``, whose origin may be another."""
     return halves.cuts + (X[:1] @ normals.mT - Z[:1] @ halves.normals.mT)[0]
+
+
+def _blended(features: LeavesMap, residuals: Tensor, at: Tensor, kept: Tensor, n: int) -> Tensor:
+    """Residuals (m, q) of the rows of leaves by the machines of all leaves that predict them, each without the row.
+
+    ``y - sum_l s_l f_l^(-i)`` is ``sum_l s_l (y - f_l^(-i))``, because the weights of the leaves sum to one. ``at``: the
+    number (m,) of each row among all ``n``.
+    """
+    total = residuals.new_zeros(n, residuals.shape[1])
+    for leaf, rows, share in features.tree(kept).parts(kept):
+        own = (rows >= int(features.starts[leaf])) & (rows < int(features.starts[leaf + 1]))
+        total.index_add_(0, at[rows[own]], share[own][:, None] * residuals[rows[own]])
+    return total[at]

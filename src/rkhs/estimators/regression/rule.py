@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs.estimators.regression.machine_in_leaves import in_a_leaf
+from rkhs.estimators.regression.machine_in_leaves import in_some_leaves
 from rkhs.kernels import Kernel
-from rkhs.models.fold_machines import FoldMachines
+from rkhs.models import FoldMachines
 from rkhs.selection.halving import Rows, candidate_kernels, column_deviations, solved
 from rkhs.selection.input_metric import KINDS, Choice, InputMetric, choose, importances
 
@@ -41,7 +41,7 @@ def choose_machine(rows: Rows, kinds: tuple[str, ...], leaves: Leaves | None = N
     candidate = found.candidate
     if leaves is not None:
         mapped = rows.on(found.metric.mapped(rows.X))
-        candidate = in_a_leaf(mapped, candidate, candidate_kernels(mapped.X), leaves)
+        candidate = in_some_leaves(mapped, candidate_kernels(mapped.X), leaves)
     choice = Choice(found.metric, candidate, found.errors, found.seen)
     shares = importances(choice, rows.part(found.seen))
     reg = candidate.strength / len(rows)

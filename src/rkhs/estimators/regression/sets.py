@@ -158,7 +158,7 @@ def left_out_answers(
         return PredictionSets(coverage, found.guarantee, center, radius=limit), *others
     if shape == "ellipsoid":
         B = model.in_units(torch.eye(model.output.dim, dtype=torch.float64))
-        metric, unit = _unit_metric(B.T @ calibration.dual_moments.numpy() @ B)
+        metric, unit = unit_metric(B.T @ calibration.dual_moments.numpy() @ B)
         return PredictionSets(coverage, found.guarantee, center, radius=unit * limit, metric=metric), *others
     if one:
         ends = _chosen_ends(found, coverage) if found.exact and found.machine._compared is not None else limit
@@ -182,7 +182,7 @@ def split_sets(
     k, fitted = len(residuals), model.in_units(as_tensor(model.coefficients))  # residuals, if the loss is squared
     sizes = np.sqrt((fitted**2).mean(0))
     scale = np.where(sizes > 0.0, sizes, 1.0)
-    metric = _unit_metric(fitted.T @ fitted)[0] if shape == "ellipsoid" else None
+    metric = unit_metric(fitted.T @ fitted)[0] if shape == "ellipsoid" else None
     scores = (np.abs(residuals) / scale).max(1) if shape in ("auto", "box") else lengths(residuals, metric)
     place = conformal_rank(coverage, k)
     q = float("inf") if place > k else float(np.sort(scores)[place - 1])
@@ -192,7 +192,7 @@ def split_sets(
     return PredictionSets(coverage, "at least", center, center - half, center + half)
 
 
-def _unit_metric(moments: np.ndarray) -> tuple[np.ndarray, float]:
+def unit_metric(moments: np.ndarray) -> tuple[np.ndarray, float]:
     """The inverse of a matrix (q, q), scaled to determinant one, and the square root of the scale."""
     values, V = np.linalg.eigh(moments)
     if values[0] <= 1e-12 * values[-1]:

@@ -34,7 +34,7 @@ class Leaves(Configurable):
     ----------
     size : int, default=2000
         Largest number of rows of a leaf.
-    shared : int, default=200
+    shared : int, default=300
         Rows on each side of a cut that both halves have.
 
     Raises
@@ -58,7 +58,7 @@ class Leaves(Configurable):
     (8, True)
     """
 
-    def __init__(self, size: int = 2000, shared: int = 200) -> None:
+    def __init__(self, size: int = 2000, shared: int = 300) -> None:
         self.size = size
         self.shared = shared
 
@@ -171,10 +171,13 @@ class LeavesMap(KernelValues):
         """Numbers per row for its way through the tree: kernel values are computed for some rows of a leaf at a time."""
         return _ROW_SIZE
 
+    def tree(self, like: Tensor) -> Tree:
+        """The cuts, with the dtype and on the device of a tensor."""
+        return Tree(*(tensor_like(part, like) for part in (self.normals, self.cuts, self.widths)))
+
     def _parts(self, items: Tensor) -> Iterator[tuple[slice, int, Tensor, Tensor]]:
         """Columns of the raw features of each leaf, the column of its weight, the rows inside, and their weights."""
-        tree = Tree(*(tensor_like(part, items) for part in (self.normals, self.cuts, self.widths)))
-        for leaf, rows, share in tree.parts(items):
+        for leaf, rows, share in self.tree(items).parts(items):
             columns = slice(int(self.starts[leaf]), int(self.starts[leaf + 1]))
             for some in torch.arange(len(rows), device=items.device).split(_TILE):
                 yield columns, len(self.items) + leaf, rows[some], share[some]
@@ -194,4 +197,11 @@ class LeavesMap(KernelValues):
         for columns, constant, rows, share in self._parts(items):
             K = self.kernel._gram(items[rows], tensor_like(self.items[columns], items)).to(C)
             found.index_add_(0, rows, share[:, None].to(C) * (K @ C[columns] + C[constant]))
+        return found
+
+    def blend(self, items: Tensor, values: np.ndarray) -> np.ndarray:
+        """Values (leaves, q) of leaves at items of shape (m, d), shape (m, q): means by the weights of the leaves."""
+        found = np.zeros((len(items), values.shape[1]))
+        for leaf, rows, share in self.tree(items).parts(items):
+            found[rows.cpu().numpy()] += share.double().cpu().numpy()[:, None] * values[leaf]
         return found
