@@ -70,7 +70,10 @@ class Halves:
                 order = torch.argsort(along, stable=True)
                 s, half = along[order], len(rows) // 2
                 cut, near = 0.5 * (s[half - 1] + s[half]), min(blended, half)
-                found.append((normal, cut, (0.5 * (s[half + near - 1] - s[half - near])).clamp_min(_NARROW)))
+                width = 0.5 * (s[half + near - 1] - s[half - near])
+                if shared > 0:  # every row of the zone is in both halves
+                    width = torch.minimum(cut - s[half - near], s[half + near - 1] - cut)
+                found.append((normal, cut, width.clamp_min(_NARROW)))
                 sides += [rows[order[: half + shared]], rows[order[max(half - shared, 0) :]]]
             parts = sides
         if not found:

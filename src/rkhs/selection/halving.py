@@ -71,13 +71,17 @@ class Rows:
 
     def subsample(self, size: int, seed: int, number: int = 0) -> np.ndarray:
         """Indices of about ``size`` rows in whole groups; those of different numbers have none in common."""
-        rng, first = np.random.default_rng(seed), number * size
-        if self.groups is None:
-            return np.sort(rng.permutation(len(self))[first : first + size])
-        order = rng.permutation(self.numbers.max() + 1)
-        starts = np.cumsum(np.bincount(self.numbers)[order]) - 1
-        taken = order[(starts >= first) & (starts < first + size)]
-        return np.flatnonzero(np.isin(self.numbers, taken))
+        return subsample(len(self), None if self.groups is None else self.numbers, size, seed, number)
+
+
+def subsample(n: int, groups: np.ndarray | None, size: int, seed: int, number: int = 0) -> np.ndarray:
+    """Indices of about ``size`` of ``n`` rows in whole groups, numbered from 0 (n,); see :class:`Rows`."""
+    rng, first = np.random.default_rng(seed), number * size
+    if groups is None:
+        return np.sort(rng.permutation(n)[first : first + size])
+    order = rng.permutation(int(groups.max()) + 1)
+    ends = np.cumsum(np.bincount(groups)[order]) - 1
+    return np.flatnonzero(np.isin(groups, order[(ends >= first) & (ends < first + size)]))
 
 
 def column_deviations(Y: Tensor, weights: Tensor | None = None) -> Tensor:
