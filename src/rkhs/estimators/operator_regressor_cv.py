@@ -18,6 +18,7 @@ from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefinite
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.estimators.regression.base import VectorRegressor, numbered_groups
+from rkhs.estimators.regression.cross_sets import machines_of_folds
 from rkhs.estimators.regression.gapped_targets import check_gaps
 from rkhs.estimators.regression.grid import MachineGrid
 from rkhs.estimators.regression.machine_in_leaves import MOST_DENSE_ROWS, rows_of
@@ -27,7 +28,7 @@ from rkhs.estimators.regression.terms import term_grams
 from rkhs.estimators.run import items_bytes
 from rkhs.estimators.training import equal_rows
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive, as_loss
-from rkhs.selection.halving import STRENGTHS, Rows, column_deviations
+from rkhs.selection.halving import RELATIVE_REGS, Rows, column_deviations
 from rkhs.selection.input_metric import KINDS
 from rkhs.selection.loss_scale import copies as copies, merged_copies, warn_of_repeats
 from rkhs.spaces.features import Leaves
@@ -259,13 +260,17 @@ class OperatorKernelRegressorCV(VectorRegressor):
             leaves = Leaves()
         self._announce_rule(rows, leaves)
         kinds = KINDS if self.metric == "auto" else () if self.metric is None else (self.metric,)
-        found = choose_machine(rows, kinds, leaves)
-        self.reg_, self._chosen_kernel, self.losses_, self.criterion_ = found.reg, found.kernel, [Squared()], "squared"
-        self.metric_, self.turns_, self.importances_ = found.metric.kind, found.metric.turns, found.importances
-        self.metric_errors_, self.best_score_, self.at_edge_ = found.errors, -found.error, {}
+        found, self.importances_ = choose_machine(rows, kinds, leaves)
+        self.metric_, self.turns_, self.metric_errors_ = found.metric.kind, found.metric.turns, found.errors
+        self.reg_, self._chosen_kernel = found.candidate.reg, found.kernel
+        self.losses_, self.criterion_, self.at_edge_ = [Squared()], "squared", {}
+        errors = (found.residuals * scale).square().sum(1)
+        self.regs_, self.cv_errors_ = np.array([[self.reg_]]), errors.cpu().numpy()[None, None, None]
+        self.best_score_ = -float(errors @ found.v / found.v.sum())
         final = self._chosen(Squared()).set_params(storage="dense" if leaves is None else leaves)
+        vars(final)["_held_out"] = float(found.residuals.square().mean())
         self._take(final, X, y, sample_weight)
-        self.gamma_ = float(found.base.gamma)
+        self.gamma_ = float(found.candidate.kernel.gamma)
         self._compared = []
         return True
 
@@ -273,7 +278,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         found: dict[str, Any] = {"loss": as_loss(self.loss), "storage": self.storage}
         if self._asks_for_rule():
             chosen = "by left-out rows of subsamples"
-            found |= {"kernel": f"Gaussian or Matern(1.5), {chosen}", "reg": f"of {len(STRENGTHS)}, {chosen}"}
+            found |= {"kernel": f"Gaussian or Matern(1.5), {chosen}", "reg": f"of {len(RELATIVE_REGS)}, {chosen}"}
             found |= {"metric": "by three folds" if self.metric == "auto" else self.metric}
         else:
             kernels = self._kernels()[1]
@@ -370,6 +375,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
 
         None where rows are many, or not left out in closed form. No kernel value is computed for a part.
         """
+        if hasattr(self, "metric_errors_"):  # chosen by the rule
+            return self._residuals_of_folds()
         twin = self._twin()
         grids, training, closed = twin._open(X, y, None)
         if not closed or len(training) > FEW_ROWS:
@@ -388,6 +395,14 @@ class OperatorKernelRegressorCV(VectorRegressor):
             errors = torch.cat([grid.left_out_errors(rows[rest], w[rest], left)[:, 0] @ mass for grid in grids])
             found[~rest] = residuals[int(errors.argmin()), ~rest]
         return found[place].cpu().numpy()
+
+    def _residuals_of_folds(self) -> np.ndarray | None:
+        """Residuals (n, q) by machines of folds, of few rows or with a learned metric; None where these are no use."""
+        few = self.model_.leaves_out and self.model_.map.width <= FEW_ROWS
+        folds = self._folds_of_metric()
+        if folds is None and few:
+            folds = machines_of_folds(self.model_, self.groups_)
+        return None if folds is None else folds.residuals
 
     def _compared_alone(
         self, grids: list[MachineGrid], training: Training

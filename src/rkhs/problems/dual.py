@@ -28,7 +28,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import solve_positive
+from rkhs._core.linalg import solve_safely
 from rkhs.losses import EpsilonHuberLoss, Loss
 from rkhs.protocols import Resolvent
 from rkhs.spaces.feature_gram import FeatureGram
@@ -361,13 +361,13 @@ class DualProblem:
 
     @cached_property
     def ridge(self) -> Tensor | None:
-        """Solution (n, q) of one problem of the squared loss by a Cholesky factorisation; None with eigenvectors."""
+        """Solution (n, q) of one problem of the squared loss by a Cholesky factorisation; None where it needs eigenvectors."""
         (K,), a = self.grams, self._operator_eigenvalues()
         if not isinstance(K, Tensor) or not isinstance(self.basis, _Basis) or self.basis.known or len(a) > 1:
             return None
         G = K * a if float(a) != 1.0 else K.clone()
         G.diagonal().add_(self.rows.curvature)
-        return solve_positive(G, self.targets, name="the system K + n reg I")
+        return solve_safely(G, self.targets)
 
     def extremes(self) -> tuple[Tensor, Tensor]:
         """Smallest and largest eigenvalue of ``K (x) A``; weights that differ stand for equal rows."""

@@ -1,7 +1,8 @@
 """Kernel, bandwidth and regulariser of ridge regression by left-out rows of subsamples that grow, while candidates go.
 
-The machine of a kernel solves ``(K + s diag(1/v)) C = Y - mean`` with weights ``v`` of mean one. The strength ``s = n
-reg`` is kept from a part of the rows to all of them: the noise of a row does not depend on how many others there are.
+The machine of a kernel solves ``(K + reg diag(1/v)) C = Y - mean`` with weights ``v`` that sum to one over all rows. A
+part of the rows keeps its weights, so that ``reg`` is that of all rows: the noise of a row does not depend on how many
+others there are.
 """
 
 from __future__ import annotations
@@ -17,19 +18,21 @@ from torch import Tensor
 from rkhs._core.linalg import cholesky, solve_positive
 from rkhs.kernels import Gaussian, Kernel, Matern
 from rkhs.kernels.vectors.distances import median_bandwidth, squared_distances
+from rkhs._core.copies import copies
 from rkhs.selection.operator_path import refit_residuals
 
-STRENGTHS = 10.0 ** np.arange(-8.0, 1.01, 0.5)
+RELATIVE_REGS = 10.0 ** np.arange(-8.0, 1.01, 0.5)
 """Regularisers that are compared, in units of the variance of the features."""
 
 _GAUSSIAN = 4.0 ** np.arange(1, -5, -1)  # multiples of one over the median squared distance
 _MATERN = 2.0 ** np.arange(0, -6, -1)  # multiples of one over the median distance
+_MAX_COMPARED = 1000  # rows whose pairs are compared
 _ROUNDS = ((400, 2, 4), (1000, 1, 2))  # rows of a subsample, number of subsamples, candidates that stay
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of a regression: items, targets in their standard deviations, and weights of mean one."""
+    """Rows of a regression: items, targets in their standard deviations, and weights that sum to one over all rows."""
 
     X: Tensor  # (n, d)
     Y: Tensor  # (n, q)
@@ -58,10 +61,12 @@ class Rows:
     @cached_property
     def numbers(self) -> np.ndarray:
         """Number (n,) of the group of each row."""
-        if self.groups is None:
-            facts = torch.cat([self.X, self.Y.to(self.X)], 1).cpu().numpy()
-            return np.unique(facts, axis=0, return_inverse=True)[1].reshape(-1)
-        return np.unique(self.groups, return_inverse=True)[1]
+        if self.groups is not None:
+            return np.unique(self.groups, return_inverse=True)[1]
+        if len(self) <= _MAX_COMPARED:
+            return copies([Gaussian(typical_gamma(self))._gram(self.X)], self.Y)
+        facts = torch.cat([self.X, self.Y.to(self.X)], 1).cpu().numpy()
+        return np.unique(facts, axis=0, return_inverse=True)[1].reshape(-1)
 
     @property
     def together(self) -> Tensor | None:
@@ -93,10 +98,10 @@ def column_deviations(Y: Tensor, weights: Tensor | None = None) -> Tensor:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel with its best strength."""
+    """A kernel with its best regulariser."""
 
     kernel: Kernel  # resolved
-    strength: float = 0.0  # n reg
+    reg: float = 0.0
     error: float = np.inf  # mean over outputs of the share of the variance of left-out rows that is lost
 
 
@@ -113,13 +118,13 @@ class RidgeOfAll:
         return self.kernel._gram(self.rows.X)
 
     @cached_property
-    def strengths(self) -> np.ndarray:
-        """``STRENGTHS`` times the variance of the features."""
+    def regs(self) -> np.ndarray:
+        """``RELATIVE_REGS`` times the variance of the features, for the share of the weights that these rows have."""
         K, v = self.gram, self.rows.v / self.rows.v.sum()
         variance = float(v @ K.diagonal())
         if self.rows.center:
             variance -= float(v @ K @ v)
-        return STRENGTHS * max(variance, 1e-6 * float(K.diagonal().max())) * len(K)
+        return RELATIVE_REGS * max(variance, 1e-6 * float(K.diagonal().max())) * float(self.rows.v.sum())
 
     @cached_property
     def _eigen(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -127,10 +132,10 @@ class RidgeOfAll:
         values, Q = torch.linalg.eigh(root * self.gram * root.mT)
         return values.clamp_min(0.0), Q, (root * Q).mT @ (self.rows.Y - self.rows.mean)
 
-    def coefficients(self, strength: float) -> Tensor:
+    def coefficients(self, reg: float) -> Tensor:
         """Coefficients (n, q) of one regulariser."""
         values, Q, turned = self._eigen
-        return self.rows.v.sqrt()[:, None] * (Q @ (turned / (values + strength)[:, None]))
+        return self.rows.v.sqrt()[:, None] * (Q @ (turned / (values + reg)[:, None]))
 
     def held_out_errors(self, rows: Rows) -> np.ndarray:
         """Sum of the squared errors of other rows, by their weights, for every regulariser."""
@@ -138,50 +143,51 @@ class RidgeOfAll:
         cross = self.kernel._gram(rows.X, self.rows.X) @ (self.rows.v.sqrt()[:, None] * Q)
         target = rows.Y - self.rows.mean
         errors = []
-        for strength in self.strengths:
-            left = target - cross @ (turned / (values + strength)[:, None])
+        for reg in self.regs:
+            left = target - cross @ (turned / (values + reg)[:, None])
             errors.append(float(rows.v @ (left * left).sum(1)))
         return np.array(errors)
 
-    def left_out_errors(self, strengths: np.ndarray) -> np.ndarray:
+    def left_out_errors(self, regs: np.ndarray) -> np.ndarray:
         """Mean squared error of left-out rows, or groups, and over outputs, for each regulariser."""
         rows, (values, Q, _) = self.rows, self._eigen
         total = float(rows.v.sum())
-        w, pairs, regs = rows.v / total, (values / total, Q), strengths / total
-        path = refit_residuals(self.gram, rows.Y, None, regs, w, rows.together, center=rows.center, eigenpairs=pairs)
+        w, pairs = rows.v / total, (values / total, Q)
+        path = refit_residuals(self.gram, rows.Y, None, regs / total, w, rows.together, center=rows.center, eigenpairs=pairs)
         return np.array([float(w @ (left * left).mean(1)) for left in path])
 
     @cached_property
     def best(self) -> Candidate:
-        """The kernel with its best strength."""
-        errors = self.left_out_errors(self.strengths)
-        return Candidate(self.kernel, least(self.strengths, errors), float(np.nanmin(errors)))
+        """The kernel with its best reg."""
+        errors = self.left_out_errors(self.regs)
+        return Candidate(self.kernel, least(self.regs, errors), float(np.nanmin(errors)))
 
 
-def least(strengths: np.ndarray, errors: np.ndarray) -> float:
+def least(regs: np.ndarray, errors: np.ndarray) -> float:
     """Strength at the minimum of the parabola through the least error and its neighbours, over logarithms."""
     at = int(np.nanargmin(errors))
     if at in (0, len(errors) - 1) or not (errors[at - 1 : at + 2] > 0.0).all():
-        return float(strengths[at])
+        return float(regs[at])
     before, here, after = np.log(errors[at - 1 : at + 2])
     shift = 0.5 * (before - after) / max(before - 2.0 * here + after, 1e-12)
-    return float(strengths[at] * (strengths[at + 1] / strengths[at]) ** float(np.clip(shift, -0.5, 0.5)))
+    return float(regs[at] * (regs[at + 1] / regs[at]) ** float(np.clip(shift, -0.5, 0.5)))
 
 
-def typical_gamma(X: Tensor) -> float:
+def typical_gamma(rows: Rows) -> float:
     """One over the median squared distance of at most a thousand rows."""
-    return median_bandwidth(squared_distances(X[:1000]))
+    v = rows.v[:_MAX_COMPARED]
+    return median_bandwidth(squared_distances(rows.X[:_MAX_COMPARED]), None if bool((v == v[0]).all()) else v)
 
 
-def candidate_kernels(X: Tensor) -> list[Kernel]:
+def candidate_kernels(rows: Rows) -> list[Kernel]:
     """Gaussian kernels and Matern kernels of smoothness 3/2, with six bandwidths each."""
-    gamma = typical_gamma(X)
+    gamma = typical_gamma(rows)
     gaussian = [Gaussian(float(factor * gamma)) for factor in _GAUSSIAN]
     return gaussian + [Matern(1.5, float(factor * gamma**0.5)) for factor in _MATERN]
 
 
 def halving(pools: Sequence[Rows], kernels: Sequence[Kernel], seed: int = 0) -> list[Candidate]:
-    """The kernels that remain with their strengths, the best first, by the rows of some pools.
+    """The kernels that remain with their regs, the best first, by the rows of some pools.
 
     Of one pool twelve kernels are compared on 400 rows, twice, and four on 1,000: some ten eigendecompositions of 1,000
     rows, however many rows there are. Of several pools one subsample of each is taken.
@@ -201,27 +207,27 @@ def halving(pools: Sequence[Rows], kernels: Sequence[Kernel], seed: int = 0) -> 
 
 
 def _compared(kernel: Kernel, samples: list[Rows]) -> Candidate:
-    """A kernel with its best strength by the mean error of several samples."""
+    """A kernel with its best reg by the mean error of several samples."""
     ridges = [RidgeOfAll(kernel, sample) for sample in samples]
-    strengths = np.mean([ridge.strengths for ridge in ridges], axis=0)
-    errors = np.mean([ridge.left_out_errors(strengths) for ridge in ridges], axis=0)
-    return Candidate(kernel, least(strengths, errors), float(np.nanmin(errors)))
+    regs = np.mean([ridge.regs for ridge in ridges], axis=0)
+    errors = np.mean([ridge.left_out_errors(regs) for ridge in ridges], axis=0)
+    return Candidate(kernel, least(regs, errors), float(np.nanmin(errors)))
 
 
-def solved(kernel: Kernel, rows: Rows, strength: float) -> Tensor:
+def solved(kernel: Kernel, rows: Rows, reg: float) -> Tensor:
     """Coefficients (n, q) of one machine, by a Cholesky factorisation. O(n^3 / 3)."""
     G = kernel._gram(rows.X)
-    G.diagonal().add_(strength / rows.v)
+    G.diagonal().add_(reg / rows.v)
     return solve_positive(G, rows.Y - rows.mean, name="the system K + n reg I")
 
 
-def left_out(kernel: Kernel, rows: Rows, strength: float) -> tuple[Tensor, Tensor]:
+def left_out(kernel: Kernel, rows: Rows, reg: float) -> tuple[Tensor, Tensor]:
     """Coefficients (n, q) of one machine, and residuals (n, q) of rows, or groups, by the machine without them.
 
     As in :func:`~rkhs.selection.operator_path.refit_residuals` the mean is that of the other rows. O(n^3).
     """
     G = kernel._gram(rows.X)
-    G.diagonal().add_(strength / rows.v)
+    G.diagonal().add_(reg / rows.v)
     L = cholesky(G, name="the system K + n reg I")[0]
     C = torch.cholesky_solve(rows.Y - rows.mean, L)
     A = torch.cholesky_inverse(L)

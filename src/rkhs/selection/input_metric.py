@@ -18,7 +18,7 @@ from torch import Tensor
 
 from rkhs._core.eigen import top_eigenpairs
 from rkhs.kernels import Gaussian, Kernel, MappedInputs, ScaledInputs
-from rkhs.selection.halving import Candidate, RidgeOfAll, Rows, candidate_kernels, halving, least, solved, typical_gamma
+from rkhs.selection.halving import Candidate, RidgeOfAll, Rows, candidate_kernels, halving, least, left_out, solved, typical_gamma
 
 KINDS = ("columns", "full")
 """Metrics that are compared: weights of columns, all directions."""
@@ -59,13 +59,13 @@ class InputMetric:
     def ridges(self, rows: Rows, kernels: Sequence[Kernel] = ()) -> list[RidgeOfAll]:
         """Ridge regressions of some kernels of mapped rows; without any, the Gaussian ones of the turns."""
         mapped = rows.on(self.mapped(rows.X))
-        gamma = typical_gamma(mapped.X)
+        gamma = typical_gamma(mapped)
         return [RidgeOfAll(kernel, mapped) for kernel in kernels or [Gaussian(c * gamma) for c in _FACTORS]]
 
     def following(self, rows: Rows, ridges: list[RidgeOfAll], kind: str) -> InputMetric:
         """The metric after one more turn: gradients of the best of some fits in this one."""
         best = min(ridges, key=lambda ridge: ridge.best.error)
-        M = mean_outer_gradients(self.kernel(best.kernel), rows, best.coefficients(best.best.strength))
+        M = mean_outer_gradients(self.kernel(best.kernel), rows, best.coefficients(best.best.reg))
         return InputMetric.of(M, kind, self.turns + 1)
 
     @classmethod
@@ -102,6 +102,8 @@ class Choice:
     candidate: Candidate  # its kernel reads mapped rows
     errors: dict[str, float]  # least error of held-out rows, by metric and turns
     seen: np.ndarray  # rows from which the metric was learned
+    residuals: Tensor  # (k, q): of rows that were left out or held out, in standard deviations of the targets
+    v: Tensor  # (k,): their weights
 
     @property
     def kernel(self) -> Kernel:
@@ -116,7 +118,7 @@ def mean_outer_gradients(kernel: Kernel, rows: Rows, C: Tensor) -> Tensor:
     M = rows.X.new_zeros(rows.X.shape[1], rows.X.shape[1])
     for column in C.T:
         G = kernel._cross_pullback(rows.X, rows.X, column.expand(len(column), -1))
-        M += G.mT @ (G * (rows.v / len(rows))[:, None])
+        M += G.mT @ (G * (rows.v / rows.v.sum())[:, None])
     return M
 
 
@@ -143,25 +145,28 @@ class Fold:
 
 
 def choose(rows: Rows, kinds: Sequence[str] = KINDS, *, most: int = _MAX_ROWS, seed: int = 0) -> Choice:
-    """Choose a metric by at most so many rows, then kernel, bandwidth and strength by rows that it has not seen."""
+    """Choose a metric by at most so many rows, then kernel, bandwidth and regulariser by rows that it has not seen."""
     seen = rows.subsample(most, seed) if len(rows) > most else np.arange(len(rows))
     sample = rows.part(seen)
     metric, errors, folds = _chosen_metric(sample, kinds, seed)
     unseen = np.concatenate([rows.subsample(most, seed, number) for number in (1, 2, 3)])
-    kernels = candidate_kernels(metric.mapped(sample.X))
-    if metric.turns == 0:
-        found = halving([rows.on(metric.mapped(rows.X))], kernels, seed)[0]
-    elif len(unseen) >= _UNSEEN:
-        part = rows.part(unseen)
-        found = halving([part.on(metric.mapped(part.X))], kernels, seed)[0]
-    else:
+    kernels = candidate_kernels(sample.on(metric.mapped(sample.X)))
+    by_folds = metric.turns > 0 and len(unseen) < _UNSEEN
+    if by_folds:
         found = _by_folds(kernels, folds)
-    return Choice(metric, found, errors, seen)
+        residuals, v = _held_out_residuals(found, folds)
+    else:
+        part = rows if metric.turns == 0 else rows.part(unseen)
+        pool = part.on(metric.mapped(part.X))
+        found = halving([pool], kernels, seed)[0]
+        some = pool.part(pool.subsample(most, seed))
+        residuals, v = left_out(found.kernel, some, found.reg)[1], some.v
+    return Choice(metric, found, errors, seen, residuals, v)
 
 
 def importances(choice: Choice, sample: Rows) -> np.ndarray:
     """Mean squared derivative by each column, times its variance, of a fit to some rows, shape (d,); the sum is one."""
-    C = solved(choice.kernel, sample, choice.candidate.strength)
+    C = solved(choice.kernel, sample, choice.candidate.reg)
     w = sample.v / sample.v.sum()
     variances = w @ (sample.X - w @ sample.X).square()
     found = (mean_outer_gradients(choice.kernel, sample, C).diagonal() * variances).clamp_min(0.0)
@@ -215,21 +220,31 @@ def _error(folds: list[Fold]) -> float:
 
 
 def _held_out(folds: list[Fold], kernels: Sequence[Kernel] = ()) -> tuple[np.ndarray, np.ndarray]:
-    """Held-out errors (kernels, strengths) of all folds together, and the strengths."""
-    found, strengths, spread = [], [], 0.0
+    """Held-out errors (kernels, regs) of all folds together, and the regs."""
+    found, regs, spread = [], [], 0.0
     for fold in folds:
         test, ridges = fold.test, fold.metric.ridges(fold.train, kernels) if kernels else fold.ridges
         mapped = test.on(fold.metric.mapped(test.X))
         found.append([ridge.held_out_errors(mapped) for ridge in ridges])
-        strengths.append([ridge.strengths for ridge in ridges])
+        regs.append([ridge.regs for ridge in ridges])
         spread += float(test.v @ ((test.Y - fold.train.mean) ** 2).sum(1))
-    return np.sum(found, axis=0) / (spread or 1.0), np.mean(strengths, axis=0)
+    return np.sum(found, axis=0) / (spread or 1.0), np.mean(regs, axis=0)
 
 
 def _by_folds(kernels: Sequence[Kernel], folds: list[Fold]) -> Candidate:
-    """Kernel, bandwidth and strength in a learned metric, by rows that the metrics of the folds have not seen."""
-    errors, strengths = _held_out(folds, kernels)
+    """Kernel, bandwidth and regulariser in a learned metric, by rows that the metrics of the folds have not seen."""
+    errors, regs = _held_out(folds, kernels)
     at = int(np.nanargmin(np.nanmin(errors, axis=1)))
-    return Candidate(kernels[at], least(strengths[at], errors[at]), float(np.nanmin(errors[at])))
+    return Candidate(kernels[at], least(regs[at], errors[at]), float(np.nanmin(errors[at])))
 
 
+
+
+def _held_out_residuals(found: Candidate, folds: list[Fold]) -> tuple[Tensor, Tensor]:
+    """Residuals (k, q) of the held-out rows of all folds, each by a fit to the others, and their weights."""
+    residuals = []
+    for fold in folds:
+        train, test = (rows.on(fold.metric.mapped(rows.X)) for rows in (fold.train, fold.test))
+        C = solved(found.kernel, train, found.reg)
+        residuals.append(test.Y - train.mean - found.kernel._gram(test.X, train.X) @ C)
+    return torch.cat(residuals), torch.cat([fold.test.v for fold in folds])

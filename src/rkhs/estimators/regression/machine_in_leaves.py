@@ -46,7 +46,7 @@ def takes_leaves(kernel: OperatorKernel, loss: Loss) -> bool:
 def rows_of(training: Training, targets: Tensor, groups: np.ndarray | None, *, center: bool) -> Rows:
     """The rows of a regression with targets in some units; without groups, equal rows of measured values are copies."""
     n = len(training)
-    v = targets.new_ones(n) if training.weights is None else training.weights.to(targets) * n
+    v = targets.new_full((n,), 1.0 / n) if training.weights is None else training.weights.to(targets)
     if groups is None and training.of_few_values:
         groups = np.arange(n)
     return Rows(training.items.to(targets), targets, v, groups, center)
@@ -63,13 +63,13 @@ def gradient_cuts(rows: Rows) -> Callable[[Tensor], Tensor]:
     Its kernel is chosen for samples of that size: one for the rows of a leaf is too narrow.
     """
     sample = rows.part(rows.subsample(_CUT_ROWS, 0))
-    chosen = halving([sample], candidate_kernels(sample.X))[0]
-    kernel, strength = chosen.kernel, chosen.strength
+    chosen = halving([sample], candidate_kernels(sample))[0]
+    kernel, reg = chosen.kernel, chosen.reg
 
     def direction(at: Tensor) -> Tensor:
         count = min(len(at), _CUT_ROWS)
         sample = rows.part(at[torch.arange(count, device=at.device) * len(at) // count].cpu().numpy())
-        M = mean_outer_gradients(kernel, sample, solved(kernel, sample, strength))
+        M = mean_outer_gradients(kernel, sample, solved(kernel, sample, reg))
         values, V = torch.linalg.eigh(M)
         return V[:, -1] if bool(values[-1] > 0.0) else principal_axis(sample.X)
 
@@ -77,7 +77,7 @@ def gradient_cuts(rows: Rows) -> Callable[[Tensor], Tensor]:
 
 
 def in_some_leaves(rows: Rows, kernels: Sequence[Kernel], leaves: Leaves) -> Candidate:
-    """Kernel, bandwidth and strength by the rows of some leaves, which are as dense as those of a fit."""
+    """Kernel, bandwidth and regulariser by the rows of some leaves, which are as dense as those of a fit."""
     cuts, depth, rng = gradient_cuts(rows), leaves.depth(len(rows)), np.random.default_rng(0)
     found = [one_leaf(rows.X, rng.integers(0, 2, depth), cuts) for _ in range(_COMPARED_LEAVES)]
     return halving([rows.part(at.cpu().numpy()) for at in found], kernels)[0]
@@ -100,16 +100,15 @@ def fit_in_leaves(
     mapped = rows.on(Z)
     reg = options.reg
     if chooses:
-        reg = in_some_leaves(mapped, [base], leaves).strength / len(rows)
-    strength = reg * len(rows)
+        reg = in_some_leaves(mapped, [base], leaves).reg
     cuts = gradient_cuts(mapped)
     halves, parts = Halves.of(Z, leaves.depth(len(rows)), leaves.shared, cuts, leaves.shared)
     found, left, constants, value = [], [], [], 0.0
     report = progress_reporter(run.name, run.verbose)
     for done, at in enumerate(parts):
         part = mapped.part(at.cpu().numpy())
-        C, residuals = left_out(base, part, strength)
-        value += 0.5 * strength * float((C * (part.Y - part.mean)).sum()) / len(part) / len(parts)
+        C, residuals = left_out(base, part, reg)
+        value += 0.5 * reg * float((C * (part.Y - part.mean)).sum() / part.v.sum()) / len(parts)
         found.append(C)
         left.append(residuals)
         constants.append(part.mean)

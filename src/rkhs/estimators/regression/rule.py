@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +10,9 @@ import torch
 from torch import Tensor
 
 from rkhs.estimators.regression.machine_in_leaves import in_some_leaves
-from rkhs.kernels import Kernel
 from rkhs.models import FoldMachines
 from rkhs.selection.halving import Rows, candidate_kernels, column_deviations, solved
-from rkhs.selection.input_metric import KINDS, Choice, InputMetric, choose, importances
+from rkhs.selection.input_metric import KINDS, Choice, choose, importances
 
 if TYPE_CHECKING:
     from rkhs.spaces.features import Leaves
@@ -22,30 +21,15 @@ _FOLDS = 5
 _FOLD_ROWS = 500  # rows from which the metric of a fold is learned
 
 
-@dataclass(frozen=True, eq=False)
-class ChosenMachine:
-    """Kernel and regulariser of a regression, and how they were chosen."""
-
-    kernel: Kernel  # of the rows as they are
-    base: Kernel  # of rows in the metric
-    reg: float
-    metric: InputMetric
-    importances: np.ndarray  # (d,): they sum to one
-    error: float  # share of the variance of left-out rows that is lost, the mean over outputs
-    errors: dict[str, float]  # of the metrics that were compared, by kind and turns
-
-
-def choose_machine(rows: Rows, kinds: tuple[str, ...], leaves: Leaves | None = None) -> ChosenMachine:
-    """Apply the rule; with leaves, kernel and regulariser are chosen again on the rows of one."""
+def choose_machine(rows: Rows, kinds: tuple[str, ...], leaves: Leaves | None) -> tuple[Choice, np.ndarray]:
+    """Apply the rule; importances (d,) of the columns. With leaves, kernel and regulariser are chosen in some."""
     found = choose(rows, kinds)
     candidate = found.candidate
     if leaves is not None:
         mapped = rows.on(found.metric.mapped(rows.X))
-        candidate = in_some_leaves(mapped, candidate_kernels(mapped.X), leaves)
-    choice = Choice(found.metric, candidate, found.errors, found.seen)
-    shares = importances(choice, rows.part(found.seen))
-    reg = candidate.strength / len(rows)
-    return ChosenMachine(choice.kernel, candidate.kernel, reg, found.metric, shares, found.candidate.error, found.errors)
+        candidate = in_some_leaves(mapped, candidate_kernels(mapped), leaves)
+    shares = importances(found, rows.part(found.seen))
+    return replace(found, candidate=candidate), shares
 
 
 def fit_fold_machines(X: Tensor, Y: Tensor, groups: np.ndarray | None, *, center: bool) -> FoldMachines:
@@ -54,21 +38,21 @@ def fit_fold_machines(X: Tensor, Y: Tensor, groups: np.ndarray | None, *, center
     The metric of a fold is learned from at most 500 rows.
     """
     X, Y = X.double().cpu(), Y.double().cpu()
-    rows = Rows(X, Y, torch.ones(len(Y), dtype=torch.float64), groups, center)
+    rows = Rows(X, Y, torch.full((len(Y),), 1.0 / len(Y), dtype=torch.float64), groups, center)
     numbers = rows.numbers
     count = min(_FOLDS, int(numbers.max()) + 1)
     fold = (np.random.default_rng(0).permutation(int(numbers.max()) + 1) % count)[numbers]
     residuals = np.empty(tuple(Y.shape))
-    kernels, strengths, coefficients, means = [], [], [], []
+    kernels, noise, coefficients, means = [], [], [], []
     for number in range(count):
         train = rows.part(np.flatnonzero(fold != number))
         scale = column_deviations(train.Y)
         choice = choose(Rows(train.X, train.Y / scale, train.v, train.groups, center), KINDS, most=_FOLD_ROWS)
-        kernel, strength = choice.kernel, choice.candidate.strength
-        C, mean, held = solved(kernel, train, strength), train.mean, torch.from_numpy(fold == number)
+        kernel, reg = choice.kernel, choice.candidate.reg
+        C, mean, held = solved(kernel, train, reg), train.mean, torch.from_numpy(fold == number)
         residuals[held.numpy()] = (Y[held] - kernel._gram(X[held], train.X) @ C - mean).numpy()
         kernels.append(kernel)
-        strengths.append(strength)
+        noise.append(reg * len(Y))
         coefficients.append(C.numpy())
         means.append(mean.numpy())
-    return FoldMachines(fold, tuple(kernels), np.array(strengths), tuple(coefficients), np.stack(means), residuals)
+    return FoldMachines(fold, tuple(kernels), np.array(noise), tuple(coefficients), np.stack(means), residuals)
