@@ -17,6 +17,7 @@ from rkhs._core.checks import check_choice, check_folds, check_list, check_numbe
 from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning, unwarned
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
+from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.regression.base import VectorRegressor, numbered_groups
 from rkhs.estimators.regression.cross_sets import machines_of_folds
 from rkhs.estimators.regression.gapped_targets import check_gaps
@@ -24,11 +25,12 @@ from rkhs.estimators.regression.grid import MachineGrid
 from rkhs.estimators.regression.machine_in_leaves import MOST_DENSE_ROWS, rows_of
 from rkhs.estimators.regression.operator_kernels import read_operator_kernel
 from rkhs.estimators.regression.rule import choose_machine
-from rkhs.estimators.regression.terms import term_grams
+from rkhs.estimators.regression.terms import MANY_ROWS, term_grams
 from rkhs.estimators.run import items_bytes
 from rkhs.estimators.training import equal_rows
+from rkhs.kernels import Gaussian
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive, as_loss
-from rkhs.selection.halving import RELATIVE_REGS, Rows, column_deviations
+from rkhs.selection.halving import RELATIVE_REGS, Rows, column_deviations, typical_gamma
 from rkhs.selection.input_metric import KINDS
 from rkhs.selection.loss_scale import copies as copies, merged_copies, warn_of_repeats
 from rkhs.spaces.features import Leaves
@@ -259,6 +261,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
         if leaves is None and self.storage == "auto" and len(rows) > MOST_DENSE_ROWS:
             leaves = Leaves()
         self._announce_rule(rows, leaves)
+        if numbers is None and len(rows) <= MANY_ROWS and not training.has_few_items:
+            warn_of_repeats(Gaussian(typical_gamma(rows))._gram(rows.X), training.targets, rows.numbers)
         kinds = KINDS if self.metric == "auto" else () if self.metric is None else (self.metric,)
         found, self.importances_ = choose_machine(rows, kinds, leaves)
         self.metric_, self.turns_, self.metric_errors_ = found.metric.kind, found.metric.turns, found.errors
@@ -287,25 +291,31 @@ class OperatorKernelRegressorCV(VectorRegressor):
 
     def _asks_for_rule(self) -> bool:
         """Whether kernel, bandwidth and regulariser are to be chosen, by the squared loss and left-out rows."""
-        check_choice(self.metric, "metric", (None, "auto", *KINDS))
+        if self.metric is not None:
+            check_choice(self.metric, "metric", ("auto", *KINDS))
         automatic = isinstance(self.kernel, str) and self.kernel == "auto"
         settings = (self.regs, self.epsilons, self.kappas, self.operator)
         given = not (isinstance(self.gammas, str) and self.gammas == "auto") or any(one is not None for one in settings)
         by_rows = isinstance(self.cv, str) and self.cv in ("auto", "items") and self.criterion in ("auto", "squared")
         asks = automatic and not given and by_rows and isinstance(as_loss(self.loss), Squared)
-        if not asks and self.metric in KINDS:
+        if not asks and (self.metric in KINDS or isinstance(self.storage, Leaves)):
+            name = "metric" if self.metric in KINDS else "storage"
             raise InputError(
-                f"metric={self.metric!r} needs kernel='auto', loss='squared', cv='auto' or 'items', and no settings to "
-                "compare; leave those parameters out, or use metric='auto'"
+                f"{name}={getattr(self, name)!r} needs kernel='auto', loss='squared', cv='auto' or 'items', and no "
+                f"settings to compare; leave those parameters out, or use {name}='auto'"
             )
         return asks
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_combination(type(self).__name__, self.get_params(deep=False))
 
     def _announce_rule(self, rows: Rows, leaves: Leaves | None) -> None:
         """Announce the memory of the fit that follows the choice."""
         (n, d), q = rows.X.shape, rows.Y.shape[1]
         with self._running() as run:
             if leaves is None:
-                run.announce_dense(n, OperatorKernelRegressor._matrices, d)
+                run.announce_dense(n, OperatorKernelRegressor._matrices + 20.0 * q / n, d)
             else:
                 run.announce(leaves.need(n, d, q), "Use fewer rows")
 

@@ -64,7 +64,8 @@ class Rows:
         if self.groups is not None:
             return np.unique(self.groups, return_inverse=True)[1]
         if len(self) <= _MAX_COMPARED:
-            return copies([Gaussian(typical_gamma(self))._gram(self.X)], self.Y)
+            found = copies([Gaussian(typical_gamma(self))._gram(self.X)], self.Y)
+            return np.unique(found, return_inverse=True)[1]
         facts = torch.cat([self.X, self.Y.to(self.X)], 1).cpu().numpy()
         return np.unique(facts, axis=0, return_inverse=True)[1].reshape(-1)
 

@@ -48,7 +48,7 @@ def dense_advice(name: str, parameters: Mapping[str, Any], n: int, columns: int,
     there = SHARE * available_bytes()
     rows = int((there / (max(matrices, _MATRICES) * (4 if parameters.get("dtype") == "float32" else 8))) ** 0.5)
     fewer = f"at most some {rows:,} rows fit"
-    if name in _WITHOUT_STORAGE:
+    if "storage" not in parameters or name in _WITHOUT_STORAGE:
         return f"{_WITHOUT_STORAGE.get(name, 'Use fewer rows')}; here {fewer}"
     p = parameters.get("n_components")
     p = p if isinstance(p, int) else 10
