@@ -278,8 +278,9 @@ def choices(w: Wrap) -> Any:
 
 
 def drawings(w: Wrap) -> Any:
-    drawn = CodeMapDisplay(w(Y), values=w(WEIGHTS), labels=w(CLASSES)).plot(figure.Figure().add_subplot()).ax_
-    return [np.asarray(part.get_offsets()) for part in drawn.collections]
+    displays = (CodeMapDisplay(w(Y), values=w(WEIGHTS)), CodeMapDisplay(w(Y), labels=w(CLASSES)))
+    drawn = [display.plot(figure.Figure().add_subplot()).ax_ for display in displays]
+    return [np.asarray(part.get_offsets()) for ax in drawn for part in ax.collections]
 
 
 def graphs(w: Wrap) -> Any:

@@ -114,12 +114,16 @@ def colour_ends(values: np.ndarray) -> tuple[float, float, str]:
     known = values[np.isfinite(values)]
     if not len(known):
         return 0.0, 1.0, "neither"
-    least, most = float(known.min()), float(known.max())
-    first, last = (float(q) for q in np.quantile(known, (0.02, 0.98)))
-    reach = 0.5 * (last - first) if last > first else np.inf
-    usual = known[(known >= first - reach) & (known <= last + reach)]
+    first, last = np.quantile(known, (0.02, 0.98))
+    usual = known
+    if last > first:
+        usual = known[np.abs(known - (first + last) / 2) <= last - first]
     low, high = float(usual.min()), float(usual.max())
-    return low, high, {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[low > least, high < most]
+    return (
+        low,
+        high,
+        {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[low > known.min(), high < known.max()],
+    )
 
 
 def pyplot() -> Any:
@@ -127,9 +131,9 @@ def pyplot() -> Any:
     return optional("matplotlib.pyplot")
 
 
-def new_axes(projection: str | None = None) -> Axes:
-    """Axes of a new figure."""
-    return pyplot().subplots(figsize=(6.4, 5.2), layout="constrained", subplot_kw={"projection": projection})[1]
+def new_axes() -> Axes:
+    """Make a figure, and return its axes."""
+    return pyplot().subplots(figsize=(6.4, 5.2), layout="constrained")[1]
 
 
 def new_grid(rows: int, columns: int, size: float = 1.3) -> tuple[Figure, np.ndarray]:

@@ -1,53 +1,18 @@
-"""Predictions next to the truth, ranks, risks of the surest, columns that codes hold, strange rows, parts of atoms."""
+"""Outlier scores of rows, and what codes hold of each column."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from rkhs._core.checks import check_count
-from rkhs._core.errors import InputError, optional
-from rkhs.kernels.objects.molecules import one_molecule
-from rkhs.plots.display import COLORS, Display, matrix, name_axes, pyplot, vector
+from rkhs._core.errors import InputError
+from rkhs.plots.display import COLORS, Display, matrix, name_axes, vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-class RiskCoverageDisplay(Display):
-    """How wrong answers are, where only the surest are given.
-
-    Parameters
-    ----------
-    found : RiskCoverage
-        What :func:`rkhs.evaluation.risk_coverage` gave.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rkhs.evaluation import risk_coverage
-    >>> from rkhs.plots import RiskCoverageDisplay
-    >>> display = RiskCoverageDisplay(risk_coverage(np.arange(100.0), np.arange(100) < 30))
-    >>> display.plot().ax_.get_xlabel()
-    'coverage (share of answered items)'
-    """
-
-    def __init__(self, found: Any) -> None:
-        self.coverage: np.ndarray = vector(found.coverage, "coverage")
-        self.risk: np.ndarray = vector(found.risk, "risk", len(self.coverage))
-        self.area: float = float(found.area)
-        self.answered: float | None = found.answered
-
-    def _draw(self, ax: Axes) -> None:
-        ax.step(self.coverage, self.risk, where="pre", color=COLORS[0], label=f"area {self.area:.3g}")
-        ax.axhline(float(self.risk[-1]), color="#888888", linestyle="--", label="uninformative scores")
-        if self.answered is not None:
-            ax.axvline(self.answered, color=COLORS[1], label=f"answered: {self.answered:.0%}")
-        ax.set_xlim(0.0, 1.0)
-        name_axes(ax, "coverage (share of answered items)", "risk (mean loss of answered items)")
 
 
 class OutlierDisplay(Display):
@@ -94,8 +59,6 @@ class OutlierDisplay(Display):
         for limit in self.limits or ():
             if 0.0 < limit < 1.0:
                 ax.axhline(limit, color="#444444", linestyle=":", linewidth=0.8)
-        if self.scores.max() > 20 * max(float(np.median(self.scores)), 1e-300) and self.scores.min() > 0.0:
-            ax.set_yscale("log")
         name_axes(ax, "item", "outlier score")
 
 
@@ -140,37 +103,3 @@ class LoadingsDisplay(Display):
         ax.set_xlim(min(0.0, float(self.recovered[self.order].min())), 1.0)
         ax.invert_yaxis()
         name_axes(ax, "share of the variance of a column that the codes explain")
-
-
-class AtomContributionsDisplay(Display):
-    """A molecule whose atoms are coloured by how they move a prediction: red up, blue down.
-
-    Parameters
-    ----------
-    smiles : str or RDKit molecule
-    contributions : array of shape (atoms,)
-        What :func:`rkhs.evaluation.atom_contributions` gave, in the order of the atoms in ``smiles``.
-
-    Examples
-    --------
-    >>> from rkhs.evaluation import atom_contributions
-    >>> from rkhs.plots import AtomContributionsDisplay
-    >>> found = atom_contributions(lambda molecules: [text.count("O") for text in molecules], "CCO")
-    >>> AtomContributionsDisplay("CCO", found).contributions
-    array([0., 0., 1.])
-    """
-
-    def __init__(self, smiles: Any, contributions: Any) -> None:
-        self.molecule: Any = one_molecule(smiles)
-        self.contributions: np.ndarray = vector(contributions, "contributions", self.molecule.GetNumAtoms())
-
-    def _draw(self, ax: Axes) -> None:
-        largest = float(np.abs(self.contributions).max()) or 1.0
-        scale = pyplot().cm.ScalarMappable(pyplot().Normalize(-largest, largest), "coolwarm")
-        colors = {a: tuple(map(float, rgba[:3])) for a, rgba in enumerate(scale.to_rgba(self.contributions))}
-        drawing = optional("rdkit.Chem.Draw.rdMolDraw2D").MolDraw2DCairo(640, 480)
-        drawing.DrawMolecule(self.molecule, highlightAtoms=list(colors), highlightAtomColors=colors, highlightBonds=[])
-        drawing.FinishDrawing()
-        ax.imshow(pyplot().imread(io.BytesIO(drawing.GetDrawingText())))
-        ax.axis("off")
-        ax.figure.colorbar(scale, ax=ax, label="contribution to the prediction", shrink=0.7)
