@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # colour: the map can be read in grey.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MISSING = "#BBBBBB"  # where a number or a label is missing
-_MAX_CLASSES = 20
+_LEGEND_CLASSES = 20
 _MAX_NAMES = 12  # names of rows that are written
 _MAX_LETTERS = 22  # of a name
 _MAX_FAR = 3  # rows drawn at the edge, or else 1 % of all
@@ -206,10 +206,8 @@ class CodeMapDisplay(Display):
 
 
 def within_view(codes: np.ndarray) -> tuple[np.ndarray, list[int]]:
-    """Places (n, 2) in which a few rows far outside lie at the edge of the others, so that these fill the map.
-
-    Far are those beyond the 5-95 % range of an axis by more than the wider of the two ranges.
-    """
+    """Places (n, 2) in which a few rows far outside lie at the edge of the others, so that these fill the map."""
+    # Far outside are those beyond the 5-95 % range of an axis by more than the wider of the two ranges.
     low, high = np.quantile(codes, (0.05, 0.95), axis=0)
     reach = (high - low).max()  # both axes have one scale
     far = ((codes < low - reach) | (codes > high + reach)).any(axis=1)
@@ -262,9 +260,9 @@ def check_labels(labels: Any, n: int) -> np.ndarray:
     if classes.shape != (n,):
         raise InputError(f"`labels` must have shape ({n},), one per code; got {classes.shape}; check their order")
     n_classes = len({str(item) for item in classes.tolist()} - {""})
-    if n_classes > _MAX_CLASSES:
+    if n_classes > _LEGEND_CLASSES:
         raise InputError(
-            f"`labels` must hold at most {_MAX_CLASSES} classes, which a legend can show; got {n_classes}; "
+            f"`labels` must hold at most {_LEGEND_CLASSES} classes, which a legend can show; got {n_classes}; "
             "pass numbers as values=, or join rare classes"
         )
     return classes

@@ -1,4 +1,4 @@
-"""Neighbours of items: distances of the kernel, novelty, copies, and the map."""
+"""Neighbours of items by the distances of the kernel, and the map."""
 
 from __future__ import annotations
 
@@ -13,18 +13,15 @@ from rkhs.estimators.robust_fit import spread_limits
 from rkhs.reports.items import Items
 from rkhs.reports.wording import count_word, loss_words
 
-_NEAREST, _RIDGE = 8, 0.01  # neighbours; ridge of the posterior variance, as in KernelNovelty
-_EQUAL = 1e-12  # squared distances below this share of the largest are those of copies
+_NEAREST = 8  # neighbours of an item
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Nearest neighbours, novelty scores and copies of the items."""
+    """Nearest neighbours of the items."""
 
     indices: np.ndarray  # (n, k): the nearest neighbours of each item
     distances: np.ndarray  # (n, k)
-    novelty: np.ndarray  # (n,): posterior variance given the others, between 0 and 1.01
-    copies: list[list[int]]  # groups of items at distance zero
 
     @property
     def novel(self) -> list[int]:
@@ -46,26 +43,20 @@ class MapLayout:
 
 def find_neighbours(model: KernelEstimator, items: Items, codes: np.ndarray) -> tuple[Neighbours, np.ndarray]:
     """The nearest neighbours of each item, and kernel values (n, n)."""
-    values = _kernel_values(model, items)
-    K = codes @ codes.T if values is None else values
+    K = _kernel_values(model, items)
+    if K is None:
+        K = codes @ codes.T
     diagonal = K.diagonal().copy()
     D = (diagonal[:, None] + diagonal - 2.0 * K).clip(0.0)
     np.fill_diagonal(D, np.inf)
     near = np.argsort(D, axis=1, kind="stable")[:, : min(_NEAREST, len(D) - 1)]
     distances = np.sqrt(np.take_along_axis(D, near, 1))
-    np.fill_diagonal(D, 0.0)
-    equal = _EQUAL * max(float(D.max()), 1e-300) >= D
-    groups = [np.flatnonzero(equal[i]).tolist() for i in np.flatnonzero(equal.sum(1) > 1)]
-    copies = [group for i, group in enumerate(groups) if group not in groups[:i]] if len(groups) < 500 else groups[:1]
-    middle = float(np.median(D)) or 1.0
-    A = np.linalg.inv(np.exp(-2.0 * D / middle) + _RIDGE * np.eye(len(D)))
-    return Neighbours(near, distances, 1.0 / A.diagonal(), copies), K
+    return Neighbours(near, distances), K
 
 
 def _kernel_values(model: KernelEstimator, items: Items) -> np.ndarray | None:
     if items.kind == "gram":
-        X = items.numbers
-        return X if X is not None and X.shape[0] == X.shape[1] and np.allclose(X, X.T) else None
+        return items.numbers if items.is_gram else None
     try:
         K = model.kernel_._gram(model._read_new(items.X)).cpu().numpy()
     except (AttributeError, RkhsError, TypeError):
@@ -80,7 +71,7 @@ def draw_map(model: KernelEstimator, codes: np.ndarray, K: np.ndarray) -> MapLay
     with suppress(RkhsError):
         fitted = KernelMap(kernel="precomputed").fit(0.5 * (K + K.T))
         return MapLayout(fitted.codes_, fitted, False)
-    flat = np.column_stack([codes, -np.linspace(0.0, max(float(np.ptp(codes)), 1e-12), len(codes))])
+    flat = np.column_stack([codes, np.zeros(len(codes))])
     return MapLayout(flat[:, :2], None, False)
 
 
