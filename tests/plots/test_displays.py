@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rkhs import KernelAutoencoder, KernelPCA, fit_robust
+from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import InputError
 from rkhs.data import curves_on_grid
-from rkhs.evaluation import Loadings, loadings
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
 matplotlib.use("Agg")
@@ -48,7 +47,7 @@ def test_every_display_is_public_and_draws() -> None:
     public = [getattr(plots, name) for name in plots.__all__]
     found = [cls for cls in public if inspect.isclass(cls) and issubclass(cls, plots.Display)]
     found.remove(plots.Display)
-    assert len(found) == 4
+    assert len(found) == 2
 
 
 def test_the_map_shows_chosen_components_and_new_items(pca: KernelPCA) -> None:
@@ -112,34 +111,11 @@ def test_frames_stay_frames_on_their_way_to_the_model() -> None:
     np.testing.assert_array_equal(drawn.originals, X[np.linspace(0, 39, 8).round().astype(int)])
 
 
-def test_the_limits_of_what_stands_apart_are_drawn() -> None:
-    drawn = plots.OutlierDisplay([0.2, 0.3, 0.9], [True, True, True], limits=(0.1, 0.6)).plot()
-    assert [line.get_ydata()[0] for line in drawn.ax_.lines] == [1.0, 0.1, 0.6]
-    far = plots.OutlierDisplay([0.2, 0.3, 0.9], [True, True, True], limits=(0.0, 1.0)).plot()
-    assert [line.get_ydata()[0] for line in far.ax_.lines] == [1.0]  # no limit known
-
-
-def test_outliers_are_drawn() -> None:
-    far = np.r_[X, X[:2] + 50.0]
-    outliers = plots.OutlierDisplay.from_robust_fit(fit_robust(KernelAutoencoder(1, tol=1e-1, max_iter=5), far)).plot()
-    assert [text.get_text() for text in outliers.ax_.get_legend().get_texts()][1].startswith("left out: ")
-
-
 def test_curves_are_drawn_at_their_times(pca: KernelPCA) -> None:
     times = np.array([0.0, 1.0, 1.5, 4.0, 5.0, 9.0])
     display = plots.ReconstructionDisplay.from_estimator(pca, curves_on_grid(X, times), n_items=2).plot()
     np.testing.assert_array_equal(display.ax_.lines[0].get_xdata(), times)
     np.testing.assert_array_equal(display.originals, X[[0, -1]])
-
-
-def test_loadings_are_bars_of_the_columns_that_codes_hold_most_of(pca: KernelPCA) -> None:
-    found = loadings(pca, X)
-    display = plots.LoadingsDisplay(found, list("abcdef"), n_columns=4).plot()
-    best = np.argsort(found.recovered)[::-1][:4]
-    shares, slopes = ([bar.get_width() for bar in bars] for bars in display.ax_.containers)
-    np.testing.assert_allclose(shares, found.recovered[best])
-    np.testing.assert_allclose(slopes, (found.slopes.sum(0) / found.slopes.sum(0).max())[best])
-    assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["abcdef"[j] for j in best]
 
 
 @pytest.mark.parametrize(
@@ -159,8 +135,6 @@ def test_loadings_are_bars_of_the_columns_that_codes_hold_most_of(pca: KernelPCA
         (lambda: plots.ReconstructionDisplay(X, X).plot(pyplot.figure().add_subplot()), "ax must be None"),
         (lambda: plots.ReconstructionDisplay.from_estimator(None, X, rows=[40]), "rows must be from 0 to 39"),  # type: ignore[arg-type]
         (lambda: plots.ReconstructionDisplay.from_estimator(None, X, rows=[0.5]), "rows must be a list of whole"),  # type: ignore[arg-type,list-item]
-        (lambda: plots.LoadingsDisplay(Loadings(np.ones(2), np.ones((1, 2))), ["a"]), "names must be 2"),
-        (lambda: plots.OutlierDisplay([1.0], [True, False]), "one per score"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(wrong: Any, said: str) -> None:

@@ -255,15 +255,6 @@ def test_errors_of_items_that_a_fit_follows_tell_none_apart() -> None:
     assert far_above(errors, 1.0 - errors.mean(), 1e-5) == [99]  # new items are rebuilt as well
 
 
-def test_items_like_no_other_are_named() -> None:
-    rows = X.copy()
-    rows[20] = 30.0
-    novel = make_report(KernelMap().fit(rows), rows).html.split("<h3>Novel</h3>")[1].split("<h")[0]
-    assert 'data-item="20"' in novel.split("</tr>")[1]
-    assert novel.count("<tr>") < 7  # items that are not far from their neighbours fill no list
-    assert "No item is novel" in make_report(MODEL, X).html
-
-
 @pytest.mark.parametrize(
     ("target", "classes"),
     [
@@ -315,7 +306,7 @@ def test_texts_of_the_data_stay_texts() -> None:
     ]
     assert count == [2, 0, 2, 0]
     assert NASTY not in report.html
-    assert data_of(report.html)["names"][0] == f"{NASTY} (row 1)"
+    assert data_of(report.html)["names"][0] == NASTY
     block = report.html.partition('id="data">')[2].partition("</script>")[0]
     assert not set("<>&") & set(block), "a tag or a comment could begin or end in the data"
     assert not [attrs for _, attrs in Tags(report.html).tags if any(name.startswith("on") for name in attrs)]
@@ -479,8 +470,3 @@ def test_errors_of_standardised_columns_count_deviations_and_dates_are_dates() -
     assert days
     assert all(re.fullmatch(r"20\d\d-\d\d-\d\d", day) for pair in days for day in pair)
     assert [field.get("dates") for field in data_of(report.html)["fields"] if field["name"] == "day"] == [True]
-
-
-def test_names_that_several_items_have_are_numbered() -> None:
-    data = data_of(make_report(MODEL, X, names=["x", "x", *(f"n{i}" for i in range(38))], notes=["Read so."]).html)
-    assert data["names"][:3] == ["x (row 1)", "x (row 2)", "n0"]

@@ -114,7 +114,7 @@ def _title(model: estimators.KernelEstimator, data: Dataset) -> str:
 
 
 def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, Any]:
-    from rkhs.reports.audit import class_name, is_class
+    from rkhs.evaluation.targets import class_name, is_class
 
     if values is None:
         return {}

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError
 from rkhs.data.molecule_files import molecule_remarks
+from rkhs.evaluation.targets import class_name
 from rkhs.plots.display import colour_ends
 from rkhs.reports.items import Items
 from rkhs.reports.pictures import histogram
@@ -44,35 +44,6 @@ def _size(items: Items) -> str:
     if items.kind == "curves":
         return f"{n} curves of {d} values each."
     return f"{n} items with {d} columns each."
-
-
-def read_target(target: Any, n: int) -> np.ndarray:
-    """Read a number or a class of each item: floats with NaN for gaps, or texts with None for gaps."""
-    import pandas
-
-    if np.shape(target) != (n,):
-        raise InputError(f"target must have shape ({n},), one value per item; got {np.shape(target)}")
-    column = pandas.Series(target)
-    known = column.dropna()
-    if not len(known):
-        raise InputError("target must hold a known value; got none; leave it out")
-    if column.dtype != "category" and known.infer_objects().dtype.kind in "iuf":
-        values = column.to_numpy(np.float64, na_value=np.nan)
-        return np.where(np.isfinite(values), values, np.nan)
-    texts = [None if gap or cell == "" else class_name(cell) for cell, gap in zip(column, column.isna(), strict=True)]
-    return np.array(texts, dtype=object)
-
-
-def is_class(values: np.ndarray) -> bool:
-    """Whether values are classes: texts, not numbers."""
-    return np.asarray(values).dtype.kind not in "iuf"
-
-
-def class_name(value: Any) -> str:
-    """A class as a text; a gap is empty."""
-    if value is None or value != value:
-        return ""
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def column_rows(items: Items, target: tuple[str, np.ndarray] | None) -> list[list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,7 +22,7 @@ class Items:
     X: Any  # for ``model.transform``
     kind: str  # as in ``Dataset.kind``
     numbers: np.ndarray | None  # (n, d): rows of numbers, cells of a mixed table included; None for objects
-    names: tuple[str, ...]  # of the items; those that several have with the numbers of their rows, as those without
+    names: tuple[str, ...]  # of the items; without one the number of the row
     named: bool  # whether the names were given
     columns: tuple[str, ...] | None
     smiles: tuple[str, ...] | None = None
@@ -96,23 +95,12 @@ def read_items(
         X=items,
         kind=kind,
         numbers=numbers,
-        names=_different(labels, numbers_of_rows or range(1, n + 1)),
+        names=tuple(name or f"row {i}" for name, i in zip(labels, numbers_of_rows or range(1, n + 1), strict=True)),
         named=any(labels),
         columns=_heads(columns, numbers, kind),
         smiles=structures,
         **known,
     )
-
-
-def _different(labels: Sequence[str], numbers: Sequence[int]) -> tuple[str, ...]:
-    """Names that differ: those that several items have, and empty ones, with the numbers of their rows."""
-    counts, found = Counter(labels), []
-    for name, number in zip(labels, numbers, strict=True):
-        if name and counts[name] > 1:
-            found.append(f"{name} (row {number})")
-        else:
-            found.append(name or f"row {number}")
-    return tuple(found)
 
 
 def _texts(given: Any, n: int, what: str) -> tuple[str, ...] | None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from rkhs._core.errors import RkhsError
 from rkhs.estimators import KernelEstimator, KernelMap
-from rkhs.estimators.robust_fit import spread_limits
 from rkhs.reports.items import Items
 from rkhs.reports.wording import count_word, loss_words
 
@@ -22,14 +21,6 @@ class Neighbours:
 
     indices: np.ndarray  # (n, k): the nearest neighbours of each item
     distances: np.ndarray  # (n, k)
-
-    @property
-    def novel(self) -> list[int]:
-        """Items far from their nearest neighbour by the rule of :class:`RobustFit`, the farthest first."""
-        first = self.distances[:, 0]
-        score = first / max(float(first.max()), 1e-300) * 1e-9  # limits of a score are at most one
-        order = np.argsort(-first, kind="stable")
-        return order[score[order] > spread_limits(score)[1]].tolist()
 
 
 @dataclass(frozen=True, eq=False)

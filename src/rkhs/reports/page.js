@@ -37,7 +37,7 @@
     return start.slice(0, k);
   }).replace(/[\p{L}\p{N}]*$/u, "").length;
   function brief(name) {
-    const rest = (shared > 5 ? name.slice(shared) : name).replace(/ \(row \d+\)$/, "");
+    const rest = (shared > 5 ? name.slice(shared) : name);
     return rest.length > 22 ? `${rest.slice(0, 9)}…${rest.slice(-12)}` : rest;
   }
 

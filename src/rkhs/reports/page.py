@@ -66,7 +66,7 @@ def page(content: Content) -> str:
             ("target", "The target", _target(content)),
             ("input", "The items", _input(content)),
             *parts,
-            ("items", "Items to look at", _rebuilt(content) + _novel(content)),
+            ("items", "Items to look at", _rebuilt(content)),
             ("next", "Next", _next(content)),
         ]
     parts = [part for part in parts if part[2]]
@@ -315,21 +315,6 @@ def _changes(items: Items, old: np.ndarray, new: np.ndarray, units: np.ndarray |
         else:
             texts.append(f"{names[j]} {readable(old[i, j])} → {readable(new[i, j])}")
     return escape("; ".join(texts))
-
-
-def _novel(content: Content) -> str:
-    found, items = content.neighbours, content.items
-    if not found.novel:
-        return "<h3>Novel</h3>" + _paragraph("No item is novel: none is far from its nearest neighbour.")
-    first = found.distances[:, 0]
-    unit = float(np.median(first)) or float(first.max())
-    rows = [
-        [_item_button(items, i), f"{first[i] / unit:.1f} times the median", _item_button(items, found.indices[i, 0])]
-        for i in found.novel[:_MAX_ROWS]
-    ]
-    note = "The items least similar to the others. 'Median' is the median distance to the nearest neighbour."
-    heads = ["item", "distance to the nearest neighbour", "nearest neighbour"]
-    return f"<h3>Novel</h3>{_paragraph(note)}" + _table(heads, rows)
 
 
 def _next(content: Content) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from rkhs.evaluation.targets import class_name, is_class
 from rkhs.plots.display import colour_ends
-from rkhs.reports.audit import class_name, is_class
 from rkhs.reports.items import Items
 from rkhs.reports.neighbours import Neighbours
 from rkhs.reports.pictures import drawing

@@ -15,7 +15,8 @@ from rkhs._core.errors import InputError, quote
 from rkhs._core.files import atomic_file
 from rkhs._core.threads import within_limit
 from rkhs.estimators import KernelEstimator
-from rkhs.reports.audit import audit, column_rows, read_target
+from rkhs.evaluation.targets import read_target
+from rkhs.reports.audit import audit, column_rows
 from rkhs.reports.findings import diagnosis, rebuild
 from rkhs.reports.items import read_items
 from rkhs.reports.neighbours import draw_map, find_neighbours
@@ -165,7 +166,7 @@ def make_report(
     kept = np.linspace(0, n - 1, min(n, check_count(at_most, "at_most", at_least=2))).round().astype(int)
     everyones, coloured = None, None
     if target is not None:
-        everyones = (target_name, read_target(target, n))
+        everyones = (target_name, read_target(target, n, "target"))
         coloured = (target_name, everyones[1][kept])
     items = everything if len(kept) == n else everything.rows(kept)
     progress_line = progress or (lambda _: None)

@@ -14,7 +14,7 @@ from rkhs._core.errors import RkhsError, unwarned
 from rkhs.data.columns import as_numbers, repeats_items
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
-from rkhs.reports.audit import is_class
+from rkhs.evaluation.targets import is_class
 from rkhs.reports.held_out import SHARED, held_out_errors, outlier_factor
 from rkhs.reports.items import Items
 from rkhs.reports.wording import readable, with_error
