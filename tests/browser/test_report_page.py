@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 from rkhs import KernelPCA, make_report
@@ -19,6 +20,7 @@ N = 60
 X = RNG.normal(size=(N, 3)) * [3.0, 2.0, 1.0]
 NAMES = [f"item {i}" for i in range(N)]
 NAMES[7] = "<img src=x onerror=console.error(1)></script><script>console.error(2)</script>"
+FRAME = pandas.DataFrame(X, NAMES)
 CLASSES = np.where(X[:, 0] > 0.0, "right & <b>bold</b>", "left")
 SMILES = ["CCO", "C[C@H](N)C(=O)O", "c1ccccc1[N+](=O)[O-]", "C#N", "[Na+].[Cl-]", "CC(=O)Oc1ccccc1C(=O)O"]
 
@@ -37,7 +39,7 @@ def model() -> KernelPCA:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory, model: KernelPCA) -> Path:
-    report = make_report(model, X, target=CLASSES, target_name="side", names=NAMES, title="A <table>")
+    report = make_report(model, FRAME, target=CLASSES, target_name="side", title="A <table>")
     path = tmp_path_factory.mktemp("report") / "table.html"
     report.save(path)
     return path
@@ -196,7 +198,8 @@ def test_structures_are_drawn(browser: Browser, tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_bars_of_importances_end_within_the_page(browser: Browser, tmp_path: Path, width: int) -> None:
     columns = ["od280/od315_of_diluted_wines", "proanthocyanins_of_the_second_pressing", "hue"]
-    make_report(KernelPCA(2).fit(X), X, target=X.sum(1), column_names=columns).save(tmp_path / "bars.html")
+    frame = pandas.DataFrame(X, columns=columns)
+    make_report(KernelPCA(2).fit(frame), frame, target=X.sum(1)).save(tmp_path / "bars.html")
     browser.open(tmp_path / "bars.html", width)
     bars = browser.run(
         "[...document.querySelectorAll('.bars meter')].map((m) => [m, m.closest('.wide')].map((e) => "
@@ -226,7 +229,7 @@ def test_a_telephone_has_room_for_structures_and_their_texts(browser: Browser, t
 def test_names_and_dates_are_not_broken_on_a_telephone(browser: Browser, tmp_path: Path) -> None:
     names, y = [f"L-{i:04d}" for i in range(N)], X[:, 0] * 1e5
     y[:3] += 2e6
-    page = make_report(KernelPCA(2).fit(X), X, target=y, target_name="Asking price", names=names)
+    page = make_report(KernelPCA(2).fit(X), pandas.DataFrame(X, names), target=y, target_name="Asking price")
     page.save(tmp_path / "names.html")
     browser.open(tmp_path / "names.html", width=390)
     heights = browser.run("[...document.querySelectorAll('td .pick')].map((b) => b.getBoundingClientRect().height)")
@@ -257,7 +260,8 @@ def test_long_tables_unfold_and_commands_are_copied(browser: Browser, tmp_path: 
     wide = RNG.normal(size=(N, 30))
     names = [f"column {j}" for j in range(30)]
     command = "rkhs fit 'my table.csv' --missing '-9, x' --predict y -o model.rkhs\nrkhs predict model.rkhs new.csv"
-    report = make_report(KernelPCA(2).fit(wide), wide, column_names=names, commands=[("Predict", command)])
+    frame = pandas.DataFrame(wide, columns=names)
+    report = make_report(KernelPCA(2).fit(frame), frame, commands=[("Predict", command)])
     report.save(tmp_path / "wide.html")
     browser.open(tmp_path / "wide.html")
     rows = "[...document.querySelectorAll('.columns tbody tr')].filter((r) => r.offsetHeight).length"
@@ -308,7 +312,7 @@ def test_a_click_or_a_key_on_a_head_sorts_the_columns(browser: Browser, tmp_path
 def test_a_marked_row_of_the_picture_is_shown_on_the_map(browser: Browser, tmp_path: Path) -> None:
     y = X[:, 0] + 0.01 * RNG.normal(size=N)
     y[4] += 30.0
-    make_report(KernelPCA(2).fit(X), X, target=y, names=NAMES).save(tmp_path / "marked.html")
+    make_report(KernelPCA(2).fit(X), FRAME, target=y).save(tmp_path / "marked.html")
     browser.open(tmp_path / "marked.html")
     browser.run("document.querySelector('.chart circle').dispatchEvent(new Event('click'))")
     assert text_of(browser, "#card h3") == NAMES[4]

@@ -22,7 +22,6 @@ from rkhs.evaluation import (
     SmoothClassifier,
     SmoothRegressor,
     decoding_quality,
-    loadings,
     reconstruction,
     risk_coverage,
 )
@@ -255,7 +254,6 @@ def evaluations(w: Wrap) -> Any:
     return (
         decoding_quality(model, w(NEW), w(X), w(np.arange(4))).ranks,
         reconstruction(model, w(NEW)).errors,
-        *loadings(model, w(X)),
         risk_coverage(w(WEIGHTS), w(CLASSES)).risk,
         SmoothRegressor().fit(w(X), w(Y)).predict(w(NEW)),
         SmoothClassifier().fit(w(X), w(CLASSES)).predict(w(NEW)),

@@ -126,7 +126,7 @@ def test_the_error_of_splits_that_share_rows() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: compare_codes(X[:9], Y[:9]), "known in at least 20 rows to compare on; got 9 of 9"),
+        (lambda: compare_codes(X[:9], Y[:9]), "known in at least 20 rows; got 9 of 9"),
         (lambda: compare_codes(X, Y[:5]), "one value per item"),
         (lambda: compare_codes(X, np.where(np.arange(60) < 19, Y, np.nan)), "got 19 of 60"),
         (lambda: compare_codes(X, np.full(60, np.inf)), "y must be finite, or NaN"),

@@ -7,7 +7,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -37,7 +36,7 @@ from rkhs.spaces.features import FilledTable
 OURS, RAW = "codes of rkhs", "raw input"
 _TEST = 0.25  # share of the rows that a split tests on
 _NEIGHBORS, _TREES = 5, 100
-_FEWEST = 20  # rows with a known target
+_MIN_KNOWN = 20  # rows with a known target
 _SIGNIFICANT = 2.0  # standard errors beyond which a difference is significant
 
 _KERNELS = {"gram": "precomputed", "fingerprints": "tanimoto"}
@@ -111,7 +110,7 @@ class CodeComparison:
     --------
     >>> import numpy as np
     >>> from rkhs.evaluation import CodeComparison, HeadScore, Sizes
-    >>> rows = [HeadScore("PCA", "smooth", np.array([0.9]), 0.1), HeadScore("UMAP", "smooth", np.array([0.7]), 0.1)]
+    >>> rows = [HeadScore(name, "smooth", np.array([score]), 0.1) for name, score in (("PCA", 0.9), ("other", 0.7))]
     >>> found = CodeComparison(tuple(rows), "accuracy", 2, 4, "use the codes", Sizes(150, 150, 112, 112, 38, 65))
     >>> max(found.rows, key=lambda row: row.mean).method
     'PCA'
@@ -169,7 +168,7 @@ def compare_codes(
     seed: int = 0,
     progress: bool = False,
 ) -> CodeComparison:
-    """Codes of :class:`~rkhs.KernelAutoencoder` against the raw input, PCA, kernel PCA and, if installed, UMAP.
+    """Codes of :class:`~rkhs.KernelAutoencoder` against the raw input, PCA and kernel PCA.
 
     Every method makes its codes from the training rows of a split alone and without ``y``. Nearest neighbours, a
     smooth kernel regression and a random forest then learn ``y`` from them. Texts, truth values and categories of
@@ -242,7 +241,7 @@ def compare_codes(
     labels = None if groups is None else read_values(groups, "groups")
     if labels is not None and labels.shape != (len(y),):
         raise InputError(f"groups must have shape {(len(y),)}, one label per row of X; got {labels.shape}")
-    most = check_count(at_most, "at_most", at_least=_FEWEST)
+    most = check_count(at_most, "at_most", at_least=_MIN_KNOWN)
     items, targets, known, classes, chosen = _read(X, y, kind, most, seed)
     if kind != "gram" and count > items.shape[1]:
         raise InputError(f"n_components must be at most {items.shape[1]}, the columns of X; got {count}")
@@ -359,8 +358,8 @@ def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.
     items = _items(X, kind)
     values = read_target(as_numpy(y, "y"), len(items), "y")
     known, classes = np.flatnonzero(pandas.notna(values)), is_class(values)
-    if len(known) < _FEWEST:
-        raise InputError(f"y must be known in at least {_FEWEST} rows to compare on; got {len(known)} of {len(items)}")
+    if len(known) < _MIN_KNOWN:
+        raise InputError(f"y must be known in at least {_MIN_KNOWN} rows; got {len(known)} of {len(items)}")
     different, places = np.unique(values[known], return_inverse=True)
     if len(different) < 2:
         raise InputError(f"y must have at least two different values; got {different[0]!r} only")
@@ -416,10 +415,6 @@ def _methods(kind: str, kernel: Any, train: Rows, p: int, seed: int) -> dict[str
     if kind != "gram":
         numbers = raw.fit(train).transform(train)
         found["PCA"] = make_pipeline(raw, PCA(min(p, *numbers.shape), random_state=seed))
-        if find_spec("umap") is not None:
-            from umap import UMAP
-
-            found["UMAP"] = make_pipeline(raw, UMAP(n_components=p, random_state=seed, n_jobs=1))
     return found
 
 

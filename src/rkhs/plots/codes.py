@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs.plots.display import COLORS, Display, colour_ends, matrix, name_axes
+from rkhs.plots.display import COLORS, colour_ends, matrix, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ _NEW: dict[str, Any] = {
 }
 
 
-class CodeMapDisplay(Display):
+class CodeMapDisplay:
     """Codes of two components as a scatter plot, with the same scale on both axes.
 
     Where no new items are given, up to three rows (or 1 %) far outside are drawn at the edge in a ring, named
@@ -55,6 +55,12 @@ class CodeMapDisplay(Display):
     names : sequence of n str, default=None
         Of the items: those that lie far from each other are labelled. Class names are written at the medians of at
         most ten classes. No name is written over another.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        What was drawn on last.
+    figure_ : matplotlib.figure.Figure
 
     Notes
     -----
@@ -120,7 +126,18 @@ class CodeMapDisplay(Display):
         display.axis_names = [f"code {i + 1}" for i in columns]
         return display
 
-    def _draw(self, ax: Axes) -> None:
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw on axes, those of a new figure by default, which are kept as ``ax_`` and ``figure_``.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        if ax is None:
+            ax = pyplot().subplots(figsize=(6.4, 5.2), layout="constrained")[1]
+        self.ax_: Axes = ax
+        self.figure_: Any = ax.get_figure(root=True)
         self.places: np.ndarray = self.codes
         self.far: list[int] = []
         if self.new_codes is None:
@@ -139,9 +156,9 @@ class CodeMapDisplay(Display):
             ax.scatter(x, y, s=110, facecolors="none", edgecolors="#444444", linewidths=1.0)
             ax.set_aspect("equal", adjustable="box")  # the frame is that of the places
         ax.margins(0.05)
-        ax.set_title(self.title)
-        name_axes(ax, *self.axis_names, legend=False)
+        ax.set(title=self.title, xlabel=self.axis_names[0], ylabel=self.axis_names[1])
         self._write_names(ax)
+        return self
 
     def _style(self) -> dict[str, Any]:
         """Marks that are smaller the more they are, with a thin edge that keeps light ones visible."""
@@ -193,16 +210,10 @@ class CodeMapDisplay(Display):
             if any((np.abs(place - other) <= reach).all() for other in placed):
                 continue
             placed.append(place)
-            ax.annotate(
-                text,
-                tuple(place),
-                (0, 8),
-                textcoords="offset points",
-                zorder=4,
-                fontsize=8,
-                ha="center",
-                path_effects=[withStroke(linewidth=2.5, foreground="white")],
+            label = ax.annotate(
+                text, tuple(place), (0, 8), textcoords="offset points", fontsize=8, ha="center", zorder=4
             )
+            label.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
 
 
 def within_view(codes: np.ndarray) -> tuple[np.ndarray, list[int]]:

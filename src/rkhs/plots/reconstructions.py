@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, quote
-from rkhs.plots.display import COLORS, Display, matrix, new_grid, vector
+from rkhs.plots.display import COLORS, matrix, pyplot, vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
 
-class ReconstructionDisplay(Display):
+class ReconstructionDisplay:
     """Images above what they are rebuilt to, or rows as curves with what is rebuilt of them.
 
     Parameters
@@ -32,6 +32,13 @@ class ReconstructionDisplay(Display):
         Where the curves were measured; None: 0, 1, ..., d - 1.
     rows : sequence of m int, default=None
         Numbers that stand above the items; None: those of the rows.
+
+    Attributes
+    ----------
+    figure_ : matplotlib.figure.Figure
+        What was drawn last.
+    ax_ : matplotlib.axes.Axes
+        Its first panel.
 
     Examples
     --------
@@ -97,23 +104,29 @@ class ReconstructionDisplay(Display):
             )
         return cls(items[drawn], rebuilt, rows=drawn, **options)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw a figure with a panel per item, and nothing on axes that are given."""
-        if ax is not None:
-            raise InputError("ax must be None: a figure with a panel per item is made")
+    def plot(self) -> Self:
+        """Draw a new figure with a panel per item, which is kept as ``figure_``, and its first panel as ``ax_``.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        lines, count = 1 if self.shape is None else 2, len(self.rows)
         self.figure_: Figure
-        self.figure_, panels = new_grid(1 if self.shape is None else 2, len(self.originals))
+        self.figure_, panels = pyplot().subplots(
+            lines, count, figsize=(1.3 * count + 1.0, 1.3 * lines + 0.4), squeeze=False, layout="constrained"
+        )
+        self.ax_: Axes = panels[0, 0]
+        for panel in panels.flat:
+            panel.set(xticks=[], yticks=[])
         for panel, row in zip(panels[0], self.rows, strict=True):
             panel.set_title(f"row {row}", fontsize="small")
-        self.ax_: Any = panels[0, 0]
-        self._draw(panels)
-        return self
-
-    def _draw(self, ax: Any) -> None:
         if self.shape is None:
-            self._curves(ax[0])
+            self._curves(panels[0])
         else:
-            self._images(ax, self.shape)
+            self._images(panels, self.shape)
+        return self
 
     def _images(self, panels: np.ndarray, shape: tuple[int, ...]) -> None:
         low, high = float(np.nanmin(self.originals)), float(np.nanmax(self.originals))

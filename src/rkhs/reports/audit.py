@@ -37,13 +37,12 @@ def _size(items: Items) -> str:
     if items.numbers is None:
         return f"{n} {items.kind}."
     d = items.numbers.shape[1]
-    if items.kind == "gram":
-        return f"{n} items, each known by its kernel values with {d} training items."
-    if items.kind == "molecules":
-        return f"{n} molecules with fingerprints of {d} bits."
-    if items.kind == "curves":
-        return f"{n} curves of {d} values each."
-    return f"{n} items with {d} columns each."
+    of_kind = {
+        "gram": f"{n} items, each known by its kernel values with {d} training items.",
+        "molecules": f"{n} molecules with fingerprints of {d} bits.",
+        "curves": f"{n} curves of {d} values each.",
+    }
+    return of_kind.get(items.kind, f"{n} items with {d} columns each.")
 
 
 def column_rows(items: Items, target: tuple[str, np.ndarray] | None) -> list[list[str]]:

@@ -10,14 +10,11 @@ import numpy as np
 from rkhs._core.errors import InputError, RkhsError
 from rkhs.data.columns import as_numbers
 from rkhs.estimators import KernelEstimator, KernelMap, diagnose
-from rkhs.estimators.robust_fit import spread_limits
 from rkhs.evaluation import Reconstruction, reconstruction
 from rkhs.reports.items import Items
 
 _MAX_DIAGNOSED = 5_000  # items: 2 n^3 is a quarter of a minute
 _MAX_LEFT_OUT = 500  # items of a diagnosis, whose refined codes cost most of it
-_TRIM = 4.0  # as in fit_robust
-_FOLLOWED = 0.01  # of the mean error of new items; items with smaller ones are learnt by heart
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,19 +51,6 @@ def _units(model: KernelEstimator, items: Items) -> np.ndarray | float:
         return 1.0
     spread = np.ma.masked_invalid(items.numbers).std(0).filled(0.0)
     return np.where(spread > 0.0, spread, 1.0)
-
-
-def far_above(found: Rebuilt, lost: float | None) -> np.ndarray:
-    """Items whose errors are far above the others', largest first, by the rule of :class:`RobustFit`.
-
-    Errors far below those of new items, which lose this share of the variance, are those of a fit that follows each
-    item.
-    """
-    roots = np.sqrt(found.errors.clip(0.0))
-    score = roots / max(_TRIM * float(np.quantile(roots, 0.75)), 1e-300)
-    order = np.argsort(score, kind="stable")[::-1]
-    least = _FOLLOWED * (lost or 0.0) * found.errors.mean()  # (1 - share) times an error of new items
-    return order[(score[order] > spread_limits(score)[1]) & ((1.0 - found.share) * found.errors[order] >= least)]
 
 
 def _vectors(model: KernelEstimator, items: Items, codes: np.ndarray) -> np.ndarray | None:

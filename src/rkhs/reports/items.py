@@ -68,29 +68,24 @@ class Items:
 def read_items(
     X: Any,
     domain: str,
-    *,
-    names: Sequence[str] | None = None,
-    columns: Sequence[str] | None = None,
     smiles: Sequence[str] | None = None,
 ) -> Items:
-    """Look at items: their kind, names and structures; arguments go before what a Dataset or a frame knows."""
+    """Look at items: their kind, names and structures, as far as a Dataset or a frame knows them."""
     known: dict[str, Any] = {}
-    items, numbers_of_rows = X, None
+    items, names, columns, numbers_of_rows = X, None, None, None
     if isinstance(X, Dataset):
-        items, numbers_of_rows = X.items, X.row_numbers
-        names = X.row_names if names is None else names
-        columns = X.column_names if columns is None else columns
+        items, names, columns, numbers_of_rows = X.items, X.row_names, X.column_names, X.row_numbers
         smiles = X.smiles if smiles is None else smiles
         known = {"skipped": X.skipped, "source": X.source, "dates": X.dates}
     elif hasattr(X, "iloc"):
-        if names is None and X.index.dtype.kind not in "iu":  # numbers of rows are no names
-            names = X.index
-        columns = X.columns if columns is None else columns
+        names, columns = _titles(X.index), _titles(X.columns)
     n = _count(items)
-    structures = _texts(smiles, n, "smiles")
+    structures = None if smiles is None else tuple(map(str, smiles))
+    if structures is not None and len(structures) != n:
+        raise InputError(f"smiles must be {n}, one per item; got {len(structures)}")
     kind = X.kind if isinstance(X, Dataset) else _kind(items, domain, structures)
     numbers = _numbers(items, kind)
-    labels = _texts(names, n, "names") or ("",) * n
+    labels = names or ("",) * n
     return Items(
         X=items,
         kind=kind,
@@ -103,23 +98,17 @@ def read_items(
     )
 
 
-def _texts(given: Any, n: int, what: str) -> tuple[str, ...] | None:
-    """Read texts, one per item."""
-    if given is None:
+def _titles(index: Any) -> tuple[str, ...] | None:
+    """Names of rows or columns of a frame; None for numbers, which are no names."""
+    if index.dtype.kind in "iu":
         return None
-    if len(given) != n:
-        raise InputError(f"{what} must be {n}, one per item; got {len(given)}")
-    return tuple(map(str, given))
+    return tuple(map(str, index))
 
 
-def _heads(heads: Any, numbers: np.ndarray | None, kind: str) -> tuple[str, ...] | None:
+def _heads(heads: tuple[str, ...] | None, numbers: np.ndarray | None, kind: str) -> tuple[str, ...] | None:
     """Names of columns, or positions of those that have none."""
-    if heads is not None:
-        if numbers is not None and len(heads) != numbers.shape[1]:
-            raise InputError(f"column_names must be {numbers.shape[1]}, one per column; got {len(heads)}")
-        return tuple(map(str, heads))
-    if numbers is None or kind not in ("vectors", "table"):
-        return None
+    if heads is not None or numbers is None or kind not in ("vectors", "table"):
+        return heads
     return tuple(f"column {j}" for j in range(numbers.shape[1]))
 
 

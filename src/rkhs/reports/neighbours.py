@@ -68,19 +68,17 @@ def draw_map(model: KernelEstimator, codes: np.ndarray, K: np.ndarray) -> MapLay
 
 def map_sentences(layout: MapLayout) -> list[str]:
     """What the distances of a map mean, and how far they can be trusted."""
-    sentences = ["Each point is an item. Items near each other on the map are similar."]
+    meaning = "Each point is an item. Items near each other on the map are similar."
     model = layout.model
     if model is None:
-        return [*sentences, "The map shows the first two codes of the model; what it loses was not measured."]
+        return [meaning, "The map shows the first two codes of the model; what it loses was not measured."]
     count = min(10, len(model.codes_) - 1)
     kept = f"Of {count_word(count)} nearest neighbours the map keeps {count_word(round(count * model.recall_))}"
-    lost = model.held_out_error_
-    sentences.append(f"{kept}." if lost is None else f"{kept}; rebuilt from the map, {loss_words('items', lost)}.")
-    sentences.append(
+    if model.held_out_error_ is not None:
+        kept += f"; rebuilt from the map, {loss_words('items', model.held_out_error_)}"
+    trust = (
         "Distances between groups are less reliable: their correlation with those of the data is "
         f"{model.correlation_:.2f}. The size of a group and the width of a gap have no meaning. Click an item: the "
         "lines lead to its nearest items in the data, also where the map separates them."
     )
-    if layout.out_of_sample:
-        sentences.append("These items were embedded one by one in the map of the training items.")
-    return sentences
+    return [meaning, f"{kept}.", trust]

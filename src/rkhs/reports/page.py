@@ -17,7 +17,7 @@ from rkhs.data.dataset import listed
 from rkhs.estimators import KernelEstimator
 from rkhs.plots.codes import spread_out, within_view
 from rkhs.plots.display import colour_ends
-from rkhs.reports.findings import Rebuilt, far_above
+from rkhs.reports.findings import Rebuilt
 from rkhs.reports.items import Items
 from rkhs.reports.neighbours import MapLayout, Neighbours, map_sentences
 from rkhs.reports.page_data import data_block
@@ -27,7 +27,6 @@ from rkhs.reports.wording import day_text, percent, readable
 
 _HEADS = ("column", "kind", "gaps", "smallest", "median", "largest", "")  # of the table of columns
 _MAX_ROWS = 6  # items of a table
-_MAX_NAMES = 30  # of items far above the others
 _MAX_CHANGES = 3  # columns of an item that is rebuilt
 _MAX_BARS = 10  # columns with their importance
 _MAX_LABELS = 200  # items that may be named on the map
@@ -73,10 +72,8 @@ def page(content: Content) -> str:
     links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in parts)
     sections = "".join(f'<section id="{name}"><h2>{title}</h2>{body}</section>' for name, title, body in parts)
     policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
-    title, footer = (
-        escape(content.title),
-        f"Made with {type(content.model).__name__} of rkhs {metadata.version('rkhs')}",
-    )
+    title = escape(content.title)
+    footer = f"Made with {type(content.model).__name__} of rkhs {metadata.version('rkhs')}"
     labels = spread_out(content.layout.coordinates, _MAX_LABELS) if content.items.named else []
     places = within_view(content.layout.coordinates)
     data = data_block(content.items, places, content.neighbours, labels, _fields(content))
@@ -147,7 +144,7 @@ def summary(content: Content) -> list[str]:
 def _loss(content: Content) -> str:
     """What the codes are, and what they lose."""
     name, p = type(content.model).__name__, content.codes.shape[1]
-    sentence = f"{name} turns each of {content.total} items into a code of {p} numbers"
+    sentence = f"{name} turns each of {content.total} items into a code of length {p}"
     if content.lost is not None:
         return f"{sentence}; rebuilt from it, new items lose about {percent(content.lost)} of their variance."
     if content.rebuilt is not None:
@@ -273,11 +270,8 @@ def _rebuilt(content: Content) -> str:
     heads, cells = _look(items, found, drawn)
     note = (
         f"The error is the squared distance between an item and its reconstruction by {type(content.model).__name__}, "
-        f"as {space}. The median is {readable(float(np.median(found.errors)))}."
+        f"as {space}. The median is {readable(float(np.median(found.errors)))}. Check whether these are wrong or rare."
     )
-    above = [items.names[i] for i in far_above(found, content.lost).tolist()]
-    if above:
-        note += f" Far above the others, wrong or rare, are {len(above)}: {listed(above, _MAX_NAMES)}."
     rows = [[_item_button(items, i), readable(found.errors[i]), *more] for i, more in zip(drawn, cells, strict=True)]
     return f"<h3>Largest reconstruction errors</h3>{_paragraph(note)}" + _table(["item", "error", *heads], rows)
 
@@ -318,14 +312,8 @@ def _changes(items: Items, old: np.ndarray, new: np.ndarray, units: np.ndarray |
 
 
 def _next(content: Content) -> str:
-    commands = [*content.commands]
-    if not commands:
-        file, code = content.model_file or "model.rkhs", ["import rkhs"]
-        if content.model_file is None:
-            code.append(f"rkhs.save(model, {file!r})  # where the model was fitted")
-        code += [f"model = rkhs.load({file!r})", "codes = model.transform(X_new)"]
-        commands = [
-            (f"Codes of new items, by {file}", f"rkhs transform {shell_word(file)} new.csv -o codes.csv"),
-            ("The same in Python", "\n".join(code)),
-        ]
+    commands, file = [*content.commands], content.model_file
+    if file is not None:
+        commands.append(("Codes of new items", f"rkhs transform {shell_word(file)} new.csv -o codes.csv"))
+        commands.append(("The same in Python", f"codes = rkhs.load({file!r}).transform(X_new)"))
     return "".join(f"{_paragraph(f'{what}:')}<pre><code>{escape(line)}</code></pre>" for what, line in commands)

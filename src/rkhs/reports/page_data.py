@@ -14,7 +14,7 @@ from rkhs.reports.items import Items
 from rkhs.reports.neighbours import Neighbours
 from rkhs.reports.pictures import drawing
 
-_MAX_CELLS, _MAX_COLUMNS = 200_000, 40  # numbers of all columns, and columns
+_MAX_COLUMNS = 40  # that can colour the map
 _MAX_COLOURS = 20  # classes; more have no colours of their own
 
 
@@ -68,4 +68,4 @@ def _column_fields(items: Items) -> list[tuple[str, np.ndarray]]:
     fields = []
     for (name, cells), numbers in zip(items.named_columns, items.numbers.T, strict=False):
         fields.append((name, numbers if np.isfinite(numbers).any() else cells))
-    return fields[: min(_MAX_COLUMNS, _MAX_CELLS // len(items))]
+    return fields[:_MAX_COLUMNS]

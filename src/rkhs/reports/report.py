@@ -51,7 +51,7 @@ class Report:
     >>> X = load_iris().data
     >>> report = make_report(KernelPCA(2).fit(X), X)
     >>> report.summary[0].partition(",")[0]
-    'KernelPCA turns each of 150 items into a code of 2 numbers; rebuilt from it'
+    'KernelPCA turns each of 150 items into a code of length 2; rebuilt from it'
     >>> report.html[:15]
     '<!doctype html>'
     """
@@ -82,8 +82,6 @@ def make_report(
     *,
     target: Any = None,
     target_name: str = "target",
-    names: Sequence[str] | None = None,
-    column_names: Sequence[str] | None = None,
     smiles: Sequence[str] | None = None,
     at_most: int = 5000,
     title: str | None = None,
@@ -104,14 +102,12 @@ def make_report(
     model : estimator
         Fitted, with ``transform``: KernelMap, KernelAutoencoder, KernelPCA, KernelContrastive, DeepRKM.
     X : array (n, d), kernel values (n, n_train), list of n objects, DataFrame, or Dataset of ``rkhs.data``
-        Items as the model takes them, such as those it was fitted on. Codes are ``model.transform(X)``.
+        Items as the model takes them, such as those it was fitted on. Codes are ``model.transform(X)``. A DataFrame
+        names the items by its index and their columns.
     target : array or Series of shape (n,), default=None
         A class or a number of each item: it colours the map, and each item's is predicted from the others. Numbers,
         whole ones too, are numbers; texts, truth values and categories of pandas are classes. NaN and None are gaps.
     target_name : str, default="target"
-    names : sequence of n str, default=None
-        Of the items; None takes those of a Dataset or DataFrame, else numbers from 1.
-    column_names : sequence of d str, default=None
     smiles : sequence of n str, default=None
         Structures of the items, which the page then draws (needs RDKit, extra ``chem``).
     at_most : int, default=5000
@@ -161,7 +157,7 @@ def make_report(
         raise InputError(f"model must be a fitted estimator with codes (transform); got {quote(model)}")
     check_is_fitted(model)
     domain = getattr(getattr(model, "kernel_", None), "domain", "vectors")
-    everything = read_items(X, domain, names=names, columns=column_names, smiles=smiles)
+    everything = read_items(X, domain, smiles)
     n, whole = len(everything), check_choice(parts, "parts", ("all", "map")) == "all"
     kept = np.linspace(0, n - 1, min(n, check_count(at_most, "at_most", at_least=2))).round().astype(int)
     everyones, coloured = None, None

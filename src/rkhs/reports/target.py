@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -72,8 +72,8 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     rows = np.flatnonzero(np.isfinite(values))
     rows = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MAX_ROWS)).astype(int))]
     true = values[rows]
-    if true.min() == true.max():
-        return f"All values of {name} are equal: there is nothing to predict."
+    if len(np.unique(true)) < 2:
+        return f"{name} has fewer than two different values: there is nothing to predict."
     Y = np.eye(len(classes))[true.astype(int)] if classes else true[:, None]
     try:
         machine, X, left_out, nested = _left_out(model, items, rows, Y)
@@ -83,7 +83,13 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
     verdict = "can be predicted" if score.better else "could not be predicted from this"
     chosen = ", with settings that were chosen without it" if nested else ""
     how = f"Each of {len(rows)} rows was predicted from the others{chosen}; {_together(machine)}."
-    prediction = Prediction(
+    columns: list[tuple[str, float]] = []
+    atoms: list[tuple[int, np.ndarray]] = []
+    chance = 0.0
+    if score.better:  # what moves a model that predicts nothing is no finding
+        columns, chance = _permutation_importances(machine, items, X, Y, left_out)
+        atoms = _atom_contributions(machine, items, rows, left_out[:, -1])
+    return Prediction(
         name=name,
         sentences=[f"{name} {verdict}: {score.numbers}.", how],
         rows=rows,
@@ -91,15 +97,10 @@ def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.n
         predicted=score.predicted,
         classes=classes,
         wrong=sorted(np.flatnonzero(score.residuals > 1.0).tolist(), key=lambda i: -score.residuals[i]),
-        columns=[],
-        chance=0.0,
-        atoms=[],
+        columns=columns,
+        chance=chance,
+        atoms=atoms,
     )
-    if not score.better:  # what moves a model that predicts nothing is no finding
-        return prediction
-    columns, chance = _permutation_importances(machine, items, X, Y, left_out)
-    atoms = _atom_contributions(machine, items, rows, left_out[:, -1])
-    return replace(prediction, columns=columns, chance=chance, atoms=atoms)
 
 
 def _indices(texts: np.ndarray) -> tuple[list[str], np.ndarray]:
