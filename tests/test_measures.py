@@ -8,7 +8,7 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 22_538,
-    "statements of the tools": 6_855,
+    "statements of the tools": 6_857,
     "names in words of this project alone": 0,
     "docstring lines behind no door": 2_728,
     "functions of complexity above 15": 0,

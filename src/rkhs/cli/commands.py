@@ -8,6 +8,7 @@ from rkhs.cli.options import (
     CLASSES,
     COMPONENTS,
     ENGINE,
+    ESTIMATOR,
     FILE,
     FIT,
     GRAM,
@@ -194,7 +195,7 @@ FILE  a table, molecules or other items, which are fitted as rkhs fit does; or a
 [DATA]  items for the model of FILE
 -o, --output PAGE [report.html]  page to write (default %(default)s)
 --predict COLUMN  column that is predicted from the others and colours the map; the model does not
-    see it{CLASSES}{COMPONENTS}{FIT}{ROBUST}{INPUT}"""
+    see it{CLASSES}{COMPONENTS}{ESTIMATOR}{KERNEL}{GRAM}{SCALE}{LABELS}{ROBUST}{INPUT}"""
 _OPTIONS_OF_EXPORT = f"""{FILE}
 -o, --output FILE  (required) file to write, such as model.onnx
 --part {{encoder,decoder}}  half of the model to write (default: the encoder; a model that predicts is written whole)

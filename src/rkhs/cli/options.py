@@ -53,9 +53,10 @@ COLUMNS = """
 --drop-columns A,B,...  columns to leave out
 --transpose  the columns of the table are the items, as genes in rows"""
 INPUT = READ + KIND + COLUMNS
-FIT = f"""
+ESTIMATOR = """
 --estimator NAME  estimator to fit (default KernelAutoencoder)
---set PARAM=VALUE  set any parameter of the estimator; may be given several times{SEED}{KERNEL}{GRAM}{SCALE}{LABELS}"""
+--set PARAM=VALUE  set any parameter of the estimator; may be given several times"""
+FIT = ESTIMATOR + SEED + KERNEL + GRAM + SCALE + LABELS
 COMPONENTS = "\n--n-components P  dimension of the codes; 10,2,10 for a deep autoencoder"
 ROBUST = "\n--robust  find rows that look wrong, and fit without them"
 TRACEBACK = """

@@ -155,7 +155,7 @@ class CodeMapDisplay:
             x, y = self.places[self.far].T
             ax.scatter(x, y, s=110, facecolors="none", edgecolors="#444444", linewidths=1.0)
             ax.set_aspect("equal", adjustable="box")  # the frame is that of the places
-        ax.margins(0.05)
+        ax.margins(0.08)
         ax.set(title=self.title, xlabel=self.axis_names[0], ylabel=self.axis_names[1])
         self._write_names(ax)
         return self

@@ -116,7 +116,8 @@ def _together(machine: Any) -> str:
     if machine.groups_ is None:
         return "copies of a row were left out with it"
     n = len(np.unique(machine.groups_))
-    return f"all rows of one item were left out together: {n} different items"
+    repeats = len(machine.groups_) - n
+    return f"all rows of one item were left out together: {n} different items, {repeats} rows repeat one"
 
 
 def _left_out(
