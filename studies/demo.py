@@ -190,11 +190,10 @@ def _draw(path: Path, plane: np.ndarray, split: Split, molecules: Molecules) -> 
         figsize=(7.2, 5.6), layout="constrained"
     )  # no window, no global state
     held_out = np.isin(np.arange(len(plane)), split.test)
-    labels = np.where(held_out, "held out", "fitted")
-    shares = [aromatic_share(smiles) for smiles in molecules.smiles[: len(plane)]]
+    shares = np.array([aromatic_share(smiles) for smiles in molecules.smiles[: len(plane)]])
     title = f"{len(plane)} molecules by a kernel autoencoder (Tanimoto)"
-    options: dict[str, Any] = {"labels": labels, "title": title, "value_name": "share of aromatic atoms"}
-    CodeMapDisplay(plane, values=shares, **options).plot(figure.add_subplot())
+    options: dict[str, Any] = {"new_codes": plane[held_out], "title": title, "value_name": "share of aromatic atoms"}
+    CodeMapDisplay(plane[~held_out], values=shares[~held_out], **options).plot(figure.add_subplot())
     save_figure(figure, path)
 
 

@@ -98,4 +98,5 @@ plt.show()
 # -----------------
 #
 # ``rkhs compare table.csv --predict class`` runs such a comparison of all labels with five random splits.
-# ``rkhs.evaluation.compare_codes(X, y, n_labels=50)`` returns the same numbers. See :doc:`/user/few_labels`.
+# ``rkhs.evaluation.compare_codes(X, y.astype(str), n_labels=50)`` returns the same numbers.
+# See :doc:`/user/few_labels`.

@@ -429,7 +429,7 @@ MISTAKES = (
     ),
     Mistake(
         "a text of the data that ends the script of a page",
-        "reports/page.py",
+        "reports/page_data.py",
         'return text.replace("<", ',
         'return text.replace("no such text", ',
         ("reports/test_reports.py",),

@@ -58,12 +58,14 @@ def test_classes_are_drawn_and_not_seen_by_the_model(
     assert labels[:5].tolist() == ["big", "big", "big", "", "small"]
 
 
-def test_few_whole_numbers_are_classes(folder: Path, drawn: list[dict[str, object]]) -> None:
+def test_whole_numbers_are_numbers_unless_they_are_called_classes(folder: Path, drawn: list[dict[str, object]]) -> None:
     rows = ["a,b,passes", *(f"{row[0]!r},{row[1]!r},{'' if i == 2 else i % 2}" for i, row in enumerate(X.tolist()))]
     Path("whole.csv").write_text("\n".join(rows) + "\n")
-    assert main(["map", "whole.csv", "-o", "m.png", "--color", "passes", "--estimator", "kpca"]) == 0
-    assert np.asarray(drawn[0]["labels"])[:4].tolist() == ["0", "1", "", "1"]
-    assert "values" not in drawn[0]
+    words = ["map", "whole.csv", "-o", "m.png", "--color", "passes", "--estimator", "kpca"]
+    assert main(words) == main([*words, "--classes"]) == 0
+    np.testing.assert_array_equal(np.asarray(drawn[0]["values"])[:4], [0.0, 1.0, np.nan, 1.0])
+    assert np.asarray(drawn[1]["labels"])[:4].tolist() == ["0", "1", "", "1"]
+    assert "labels" not in drawn[0]
 
 
 def test_numbers_are_a_colour_bar_and_an_autoencoder_is_a_method(folder: Path, drawn: list[dict[str, object]]) -> None:

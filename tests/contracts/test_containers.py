@@ -22,7 +22,6 @@ from rkhs.evaluation import (
     SmoothClassifier,
     SmoothRegressor,
     decoding_quality,
-    loadings,
     reconstruction,
     risk_coverage,
 )
@@ -255,7 +254,6 @@ def evaluations(w: Wrap) -> Any:
     return (
         decoding_quality(model, w(NEW), w(X), w(np.arange(4))).ranks,
         reconstruction(model, w(NEW)).errors,
-        *loadings(model, w(X)),
         risk_coverage(w(WEIGHTS), w(CLASSES)).risk,
         SmoothRegressor().fit(w(X), w(Y)).predict(w(NEW)),
         SmoothClassifier().fit(w(X), w(CLASSES)).predict(w(NEW)),
@@ -278,8 +276,9 @@ def choices(w: Wrap) -> Any:
 
 
 def drawings(w: Wrap) -> Any:
-    drawn = CodeMapDisplay(w(Y), values=w(WEIGHTS), labels=w(CLASSES)).plot(figure.Figure().add_subplot()).ax_
-    return [np.asarray(part.get_offsets()) for part in drawn.collections]
+    displays = (CodeMapDisplay(w(Y), values=w(WEIGHTS)), CodeMapDisplay(w(Y), labels=w(CLASSES)))
+    drawn = [display.plot(figure.Figure().add_subplot()).ax_ for display in displays]
+    return [np.asarray(part.get_offsets()) for ax in drawn for part in ax.collections]
 
 
 def graphs(w: Wrap) -> Any:

@@ -14,9 +14,8 @@ import pandas as pd
 import pytest
 
 import rkhs
-from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor, OperatorKernelRegressorCV
+from rkhs import KernelPCA, OperatorKernelRegressor, OperatorKernelRegressorCV
 from rkhs._core.errors import GapWarning, keeping_warnings, unwarned, warn
-from rkhs.evaluation import loadings
 from rkhs.kernels import FromFunction
 
 SOURCE = Path(rkhs.__file__).parent
@@ -34,12 +33,6 @@ def p_values() -> Callable[[], Any]:
     return lambda: model.p_values(table[:4])
 
 
-def loading() -> Callable[[], Any]:
-    frame = pd.DataFrame(X, columns=list("abc"))
-    model = KernelPCA(2).fit(frame)
-    return lambda: loadings(model, frame, at_most=5)
-
-
 def indefinite() -> Callable[[], Any]:
     kernel = FromFunction(lambda x, y: float(np.tanh(x @ y - 1.0)), inputs="vectors")
     model = OperatorKernelRegressor(kernel, reg=1e-1).fit(X, X[:, 0])
@@ -51,7 +44,7 @@ def chosen() -> Callable[[], Any]:
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
-@pytest.mark.parametrize("made", [p_values, loading, indefinite, chosen])
+@pytest.mark.parametrize("made", [p_values, indefinite, chosen])
 def test_an_ask_sets_no_filter_of_warnings(
     made: Callable[[], Callable[[], Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,7 +60,7 @@ def test_an_ask_sets_no_filter_of_warnings(
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
-@pytest.mark.parametrize("made", [p_values, loading])
+@pytest.mark.parametrize("made", [p_values])
 def test_asks_of_several_threads_leave_the_filters_of_warnings(made: Callable[[], Callable[[], Any]]) -> None:
     ask, expected = made(), warnings.filters[:]
     with ThreadPoolExecutor(6) as pool:
@@ -110,12 +103,3 @@ def test_onnx_files_are_written_from_several_threads(tmp_path: Path) -> None:
         list(pool.map(lambda i: rkhs.to_onnx(models[i % 3], tmp_path / f"{i}.onnx"), range(24)))
     for i in range(24):
         assert (tmp_path / f"{i}.onnx").read_bytes() == (tmp_path / f"alone{i % 3}.onnx").read_bytes()
-
-
-def test_loadings_of_a_model_of_a_frame_do_not_warn_of_names() -> None:
-    frame = pd.DataFrame(X, columns=list("abc"))
-    model = KernelAutoencoder(1, reg=1e-2, max_iter=3, tol=1.0, refine=False).fit(frame)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = loadings(model, frame, at_most=5)
-    assert found.slopes.shape == (1, 3)

@@ -74,7 +74,11 @@ def test_quality_counts_ranks() -> None:
 
 @pytest.mark.parametrize(
     ("truth", "message"),
-    [(None, "candidates and truth must be given together"), ([70, 1], "from 0 to 59"), ([0], "2 indices")],
+    [
+        (None, "candidates and truth must be given together"),
+        ([70, 1], "number of candidates 60"),
+        ([0], "index per sample, 2"),
+    ],
 )
 def test_bad_truth(truth: Any, message: str) -> None:
     X = data()

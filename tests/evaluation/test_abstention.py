@@ -59,7 +59,7 @@ def test_all_rows_are_the_denominator_of_the_other_promise() -> None:
 
 @pytest.mark.parametrize(("of", "rows"), [("answered", 28), ("all", 8)])
 def test_too_few_rows_answer_nothing_and_say_so(of: Any, rows: int) -> None:
-    with pytest.warns(UserWarning, match=f"{rows} rows are too few to guarantee risk=0.1"):
+    with pytest.warns(UserWarning, match=f"{rows} rows, 0 of them wrong, are too few to guarantee risk=0.1"):
         found = risk_coverage(np.arange(rows), np.zeros(rows), 0.1, of=of)
     assert (found.threshold, found.answered) == (np.inf, 0.0)
     assert risk_coverage(np.arange(rows + 1), np.zeros(rows + 1), 0.1, of=of).answered == 1.0
@@ -110,6 +110,6 @@ def test_what_has_no_promise_is_refused(given: dict[str, Any], said: str) -> Non
 
 def test_answers_that_are_too_often_wrong_are_said() -> None:
     scores = np.arange(100.0)
-    with pytest.warns(UserWarning, match="of the 60 rows with the highest scores 20 are wrong"):
+    with pytest.warns(UserWarning, match="100 rows, 20 of them wrong, are too few to guarantee risk=0.05"):
         found = risk_coverage(scores, scores >= 80, risk=0.05)
     assert found.answered == 0.0

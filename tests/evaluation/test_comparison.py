@@ -13,7 +13,7 @@ from rkhs.evaluation.comparison import OURS, RAW, _difference_error, _verdict, c
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4)) * [1.0, 1.0, 1.0, 1000.0]
-Y = (X[:, 0] > 0.0).astype(int)
+Y = X[:, 0] > 0.0
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +25,7 @@ def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_classes_and_numbers_are_told_apart() -> None:
     quick: dict[str, Any] = {"n_components": 2, "n_splits": 2}
     assert compare_codes(X[:30], np.where(Y[:30], "yes", "no"), **quick).measure == "accuracy"
+    assert compare_codes(X[:30], Y[:30].astype(int), **quick).measure == "R^2"
     found = compare_codes(X, X[:, 0] + 0.1 * X[:, 1], **quick)
     assert found.measure == "R^2"
     assert {row.head for row in found.rows} == {"neighbours", "smooth", "forest"}
@@ -125,14 +126,14 @@ def test_the_error_of_splits_that_share_rows() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: compare_codes(X[:9], Y[:9]), "known in at least 20 rows to compare on; got 9 of 9"),
-        (lambda: compare_codes(X, Y[:5]), "one value per row"),
+        (lambda: compare_codes(X[:9], Y[:9]), "known in at least 20 rows; got 9 of 9"),
+        (lambda: compare_codes(X, Y[:5]), "one value per item"),
         (lambda: compare_codes(X, np.where(np.arange(60) < 19, Y, np.nan)), "got 19 of 60"),
         (lambda: compare_codes(X, np.full(60, np.inf)), "y must be finite, or NaN"),
         (lambda: compare_codes(X, np.ones(60)), "two different values"),
         (lambda: compare_codes(X, Y, n_components=9), "n_components must be at most 4"),
         (lambda: compare_codes(X, Y, kind="gram"), "square Gram matrix"),
-        (lambda: compare_codes(X, np.r_[np.zeros(59), 1].astype(int), n_components=1), "at least two rows"),
+        (lambda: compare_codes(X, np.arange(60) == 59, n_components=1), "at least two rows"),
         (lambda: compare_codes(np.full((30, 2), np.nan), Y[:30]), "X must be finite"),
     ],
 )
@@ -156,7 +157,7 @@ def test_rows_without_a_target_help_to_make_the_codes_and_nothing_else(monkeypat
     monkeypatch.setattr(comparison, "_parts", spy)
     known = np.arange(0, 60, 2)
     for gap in (np.nan, None):
-        y = np.array(["yes" if v else "no" for v in Y], dtype=object) if gap is None else Y.astype(float)
+        y = np.array(["yes" if v else "no" for v in Y], dtype=object)
         y[np.arange(1, 60, 2)] = gap
         found = compare_codes(X, y, n_components=2, n_splits=2)
         assert found.measure == "accuracy"
@@ -195,7 +196,7 @@ def test_a_mixed_table_is_compared() -> None:
     cells = np.empty((40, 3), dtype=object)
     cells[:, 0], cells[:, 1] = rng.normal(size=40), rng.choice(["a", "b"], 40)
     cells[:, 2] = np.where(rng.random(40) < 0.2, None, rng.normal(size=40))
-    y = (cells[:, 0].astype(float) > 0).astype(int)
+    y = cells[:, 0].astype(float) > 0
     found = compare_codes(cells, y, kind="mixed", n_components=2, n_splits=2)
     assert {RAW, OURS, "PCA", "kernel PCA"} <= {row.method for row in found.rows}
     assert found.n_columns == 3

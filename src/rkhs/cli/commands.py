@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rkhs.cli.options import (
+    CLASSES,
     COMPONENTS,
     ENGINE,
+    ESTIMATOR,
     FILE,
     FIT,
     GRAM,
@@ -85,8 +87,7 @@ INPUT  a file or folder, as rkhs fit reads them
 -o, --output FILE  (required) what to write: a page, .html, or a picture, .png, .svg or .pdf (needs rkhs[plots])
 --method NAME  neighbors (default): KernelMap, which keeps neighbours; autoencoder: two components of KernelAutoencoder,
     from which rows are rebuilt best. --estimator names any other
---color COLUMN  column shown by colour: numbers, or at most 20 classes; whole numbers of at most ten values are
-    classes{FIT}{INPUT}"""
+--color COLUMN  column shown by colour: numbers, or at most 20 classes{CLASSES}{FIT}{INPUT}"""
 _OPTIONS_OF_TRANSFORM = f"""{FILE}{ROWS}
 -o, --output FILE  (required) a .csv, .xlsx, .parquet or .npy file to write
 --layer L  hidden layer of a deep autoencoder, from 1
@@ -194,7 +195,7 @@ FILE  a table, molecules or other items, which are fitted as rkhs fit does; or a
 [DATA]  items for the model of FILE
 -o, --output PAGE [report.html]  page to write (default %(default)s)
 --predict COLUMN  column that is predicted from the others and colours the map; the model does not
-    see it{COMPONENTS}{FIT}{ROBUST}{INPUT}"""
+    see it{CLASSES}{COMPONENTS}{ESTIMATOR}{KERNEL}{GRAM}{SCALE}{LABELS}{ROBUST}{INPUT}"""
 _OPTIONS_OF_EXPORT = f"""{FILE}
 -o, --output FILE  (required) file to write, such as model.onnx
 --part {{encoder,decoder}}  half of the model to write (default: the encoder; a model that predicts is written whole)

@@ -15,10 +15,10 @@ from rkhs._core.errors import InputError, warn
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import user_errors
-from rkhs.cli.options import changed
+from rkhs.cli.options import changed, refuse_flags
 from rkhs.cli.outputs import PICTURES, Outputs
 from rkhs.cli.rows import short_labels
-from rkhs.cli.targets import read_rows
+from rkhs.cli.targets import as_classes, read_rows
 from rkhs.reports.wording import count_word, loss_words
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ def run(args: argparse.Namespace) -> None:
     Outputs(("INPUT", args.input), ("--labels", args.labels)).add("-o", args.output, (*PICTURES, ".html"))
     rows = read_rows(args, color=args.color)
     data, values = rows.data, rows.column("--color")
+    if values is None:
+        refuse_flags(args, ["classes"], "needs --color COLUMN; name a column, or leave it out")
+    elif args.classes:
+        values = as_classes(values)
     colours = _colours(values, args)
     with user_errors():
         model = build_estimator(changed(args, n_components="2", estimator=_estimator(args)), data)
@@ -110,7 +114,7 @@ def _title(model: estimators.KernelEstimator, data: Dataset) -> str:
 
 
 def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, Any]:
-    from rkhs.reports.audit import class_name, is_class
+    from rkhs.evaluation.targets import class_name, is_class
 
     if values is None:
         return {}

@@ -20,9 +20,9 @@ KERNEL = "\n--kernel EXPRESSION  kernel on the rows; rkhs fit --help lists them"
 SCALE = """
 --scale-columns {yes,no,auto}  standardise the columns (default auto: those of a table whose spreads differ more than
     tenfold, unless they look like curves, images or spectra); the model file keeps it, and decoding undoes it"""
-TARGETS = """
---targets FILE  table or array with the columns to predict, with the same rows as INPUT
---classes  whole numbers to predict are classes
+CLASSES = "\n--classes  whole numbers in the column are classes"
+TARGETS = f"""
+--targets FILE  table or array with the columns to predict, with the same rows as INPUT{CLASSES}
 --groups COLUMN  rows with one value here are left out together where settings are chosen and errors measured"""
 LABELS = "\n--labels FILE  table with the columns of --predict or --color, found by the names of the rows"
 JSON = "\n--json  print one JSON object, for programs, and nothing else on standard output"
@@ -53,9 +53,10 @@ COLUMNS = """
 --drop-columns A,B,...  columns to leave out
 --transpose  the columns of the table are the items, as genes in rows"""
 INPUT = READ + KIND + COLUMNS
-FIT = f"""
+ESTIMATOR = """
 --estimator NAME  estimator to fit (default KernelAutoencoder)
---set PARAM=VALUE  set any parameter of the estimator; may be given several times{SEED}{KERNEL}{GRAM}{SCALE}{LABELS}"""
+--set PARAM=VALUE  set any parameter of the estimator; may be given several times"""
+FIT = ESTIMATOR + SEED + KERNEL + GRAM + SCALE + LABELS
 COMPONENTS = "\n--n-components P  dimension of the codes; 10,2,10 for a deep autoencoder"
 ROBUST = "\n--robust  find rows that look wrong, and fit without them"
 TRACEBACK = """

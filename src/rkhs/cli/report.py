@@ -19,7 +19,7 @@ from rkhs.cli.options import COMPONENTS, FIT, ROBUST, changed, flags_in, refuse_
 from rkhs.cli.outputs import Outputs, of_class, read_model_file
 from rkhs.cli.robust import check_robust, fit_items
 from rkhs.cli.summaries import reading_notes
-from rkhs.cli.targets import read_rows
+from rkhs.cli.targets import as_classes, read_rows
 from rkhs.data import Dataset
 
 _OF_FITS = flags_in(COMPONENTS + FIT + ROBUST)
@@ -30,8 +30,12 @@ def run(args: argparse.Namespace) -> None:
     outputs = Outputs(("FILE", args.file), ("DATA", args.data), ("--labels", args.labels))
     args = changed(args, model=args.file, input=args.data)
     check_robust(args)
+    if args.predict is None:
+        refuse_flags(args, ["classes"], "needs --predict COLUMN; name a column, or leave it out")
     outputs.add("-o", args.output, (".html", ".htm"))
     model, data, target, robust = _fitted(args) if args.input is None else (*_loaded(args), [])
+    if args.classes and target is not None:
+        target = as_classes(target)
     with user_errors():
         report = reports.make_report(
             model,

@@ -1,9 +1,5 @@
 from rkhs.evaluation.abstention import RiskCoverage as RiskCoverage, risk_coverage as risk_coverage
-from rkhs.evaluation.column_loadings import (
-    Loadings as Loadings,
-    atom_contributions as atom_contributions,
-    loadings as loadings,
-)
+from rkhs.evaluation.atoms import atom_contributions as atom_contributions
 from rkhs.evaluation.comparison import (
     CodeComparison as CodeComparison,
     HeadScore as HeadScore,

@@ -134,16 +134,11 @@ def _threshold(s: np.ndarray, loss: np.ndarray, risk: float, level: float, of: s
 
     passed = bound(np.append(0.0, np.cumsum(loss))[counts]) <= risk
     enough = bound(0.0 * counts) <= risk  # coverages at which the bound is met if no answer is wrong
-    if not enough.any():
-        warn(
-            f"the threshold is infinite: {n} rows are too few to guarantee risk={risk:g}, even without a mistake; give "
-            "more rows, or take a larger risk"
-        )
-    elif not (passed & enough)[first := int(np.argmax(enough))]:
-        wrong = loss[: counts[first]].sum()
-        warn(
-            f"the threshold is infinite: of the {counts[first]} rows with the highest scores {wrong:g} are wrong, too "
-            f"many for risk={risk:g}; give more rows, or take a larger risk"
-        )
     passing = limits[enough][: np.argmin(np.append(passed[enough], False))]  # down to the first that fails the bound
-    return float(passing[-1]) if len(passing) else np.inf
+    if len(passing):
+        return float(passing[-1])
+    warn(
+        f"the threshold is infinite: {n} rows, {loss.sum():g} of them wrong, are too few to guarantee risk={risk:g}; "
+        "give more rows, or take a larger risk"
+    )
+    return np.inf

@@ -7,7 +7,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +28,7 @@ from rkhs._core.threads import within_limit
 from rkhs.estimators import KernelAutoencoder, KernelPCA
 from rkhs.estimators.options.arguments import Columns
 from rkhs.evaluation.smooth_head import SmoothClassifier, SmoothRegressor
+from rkhs.evaluation.targets import is_class, read_target
 from rkhs.kernels import as_kernel
 from rkhs.protocols import hide, show
 from rkhs.spaces.features import FilledTable
@@ -36,6 +36,7 @@ from rkhs.spaces.features import FilledTable
 OURS, RAW = "codes of rkhs", "raw input"
 _TEST = 0.25  # share of the rows that a split tests on
 _NEIGHBORS, _TREES = 5, 100
+_MIN_KNOWN = 20  # rows with a known target
 _SIGNIFICANT = 2.0  # standard errors beyond which a difference is significant
 
 _KERNELS = {"gram": "precomputed", "fingerprints": "tanimoto"}
@@ -109,7 +110,7 @@ class CodeComparison:
     --------
     >>> import numpy as np
     >>> from rkhs.evaluation import CodeComparison, HeadScore, Sizes
-    >>> rows = [HeadScore("PCA", "smooth", np.array([0.9]), 0.1), HeadScore("UMAP", "smooth", np.array([0.7]), 0.1)]
+    >>> rows = [HeadScore(name, "smooth", np.array([score]), 0.1) for name, score in (("PCA", 0.9), ("other", 0.7))]
     >>> found = CodeComparison(tuple(rows), "accuracy", 2, 4, "use the codes", Sizes(150, 150, 112, 112, 38, 65))
     >>> max(found.rows, key=lambda row: row.mean).method
     'PCA'
@@ -167,11 +168,12 @@ def compare_codes(
     seed: int = 0,
     progress: bool = False,
 ) -> CodeComparison:
-    """Codes of :class:`~rkhs.KernelAutoencoder` against the raw input, PCA, kernel PCA and, if installed, UMAP.
+    """Codes of :class:`~rkhs.KernelAutoencoder` against the raw input, PCA and kernel PCA.
 
     Every method makes its codes from the training rows of a split alone and without ``y``. Nearest neighbours, a
-    smooth kernel regression and a random forest then learn ``y`` from them. Texts and whole numbers of few values are
-    classes; other numbers are regressed. Rows without a known ``y`` help to make the codes of every split.
+    smooth kernel regression and a random forest then learn ``y`` from them. Texts, truth values and categories of
+    pandas are classes; numbers, whole ones too, are regressed. Rows without a known ``y`` help to make the codes of
+    every split.
 
     Parameters
     ----------
@@ -230,7 +232,7 @@ def compare_codes(
     >>> from sklearn.datasets import load_iris
     >>> from rkhs.evaluation import compare_codes
     >>> X, y = load_iris(return_X_y=True)
-    >>> found = compare_codes(X[::5], y[::5], n_components=2, n_splits=2)
+    >>> found = compare_codes(X[::5], y[::5].astype(str), n_components=2, n_splits=2)
     >>> sorted({row.head for row in found.rows}), bool(max(row.mean for row in found.rows) > 0.8)
     (['forest', 'neighbours', 'smooth'], True)
     """
@@ -239,7 +241,7 @@ def compare_codes(
     labels = None if groups is None else read_values(groups, "groups")
     if labels is not None and labels.shape != (len(y),):
         raise InputError(f"groups must have shape {(len(y),)}, one label per row of X; got {labels.shape}")
-    most = check_count(at_most, "at_most", at_least=20)
+    most = check_count(at_most, "at_most", at_least=_MIN_KNOWN)
     items, targets, known, classes, chosen = _read(X, y, kind, most, seed)
     if kind != "gram" and count > items.shape[1]:
         raise InputError(f"n_components must be at most {items.shape[1]}, the columns of X; got {count}")
@@ -353,13 +355,16 @@ def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.
     """Items, targets, indices of rows with a known target, whether targets are classes, and indices of rows used."""
     import pandas
 
-    items = np.asarray(X, dtype=object) if kind == "mixed" else np.asarray(as_numpy(X), dtype=np.float64)
-    targets = np.asarray(as_numpy(y, "y"))
-    _check(items, targets, kind)
-    known = np.flatnonzero(pandas.notna(targets))
-    if len(known) < 20:
-        raise InputError(f"y must be known in at least 20 rows to compare on; got {len(known)} of {len(items)}")
-    targets, classes = _encode_targets(targets, known)
+    items = _items(X, kind)
+    values = read_target(as_numpy(y, "y"), len(items), "y")
+    known, classes = np.flatnonzero(pandas.notna(values)), is_class(values)
+    if len(known) < _MIN_KNOWN:
+        raise InputError(f"y must be known in at least {_MIN_KNOWN} rows; got {len(known)} of {len(items)}")
+    different, places = np.unique(values[known], return_inverse=True)
+    if len(different) < 2:
+        raise InputError(f"y must have at least two different values; got {different[0]!r} only")
+    targets = np.zeros(len(items), dtype=int if classes else np.float64)
+    targets[known] = places if classes else values[known]
     chosen = np.arange(len(items))
     if len(items) > at_most:
         draw = np.random.default_rng(seed)
@@ -372,33 +377,16 @@ def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.
     return items, targets, known, classes, chosen
 
 
-def _check(items: np.ndarray, targets: np.ndarray, kind: str) -> None:
-    """Refuse shapes that do not fit, and numbers that are not finite."""
+def _items(X: Any, kind: str) -> Rows:
+    """Rows or a Gram matrix of finite numbers; rows of a mixed table as they are."""
+    items = np.asarray(X, dtype=object) if kind == "mixed" else np.asarray(as_numpy(X), dtype=np.float64)
     if items.ndim != 2:
         raise InputError(f"X must have shape (n, d); got {items.shape}")
-    if targets.shape != (len(items),):
-        raise InputError(f"y must have shape {(len(items),)}, one value per row of X; got {targets.shape}")
     if kind == "gram" and items.shape[0] != items.shape[1]:
         raise InputError(f"X must be a square Gram matrix for kind='gram'; got shape {items.shape}")
     if kind != "mixed" and not np.isfinite(items).all():
         raise InputError("X must be finite; got NaN or infinity. Fill gaps first, or use kind='mixed'")
-    if targets.dtype.kind == "f" and np.isinf(targets).any():
-        raise InputError("y must be finite, or NaN where it is not known; got infinity")
-
-
-def _encode_targets(targets: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Classes as integers, or numbers; zero where they are not known."""
-    found = targets[known]
-    if found.dtype.kind == "O":
-        found = np.array(found.tolist())
-    values = np.unique(found)
-    if len(values) < 2:
-        raise InputError(f"y must have at least two different values; got {values[0]!r} only")
-    whole = found.dtype.kind in "biu" or (found.dtype.kind == "f" and bool((found == np.round(found)).all()))
-    classes = found.dtype.kind in "OUSb" or (whole and len(values) <= max(2, min(20, len(found) // 5)))
-    coded = np.zeros(len(targets), dtype=int if classes else np.float64)
-    coded[known] = np.searchsorted(values, found) if classes else found
-    return coded, classes
+    return items
 
 
 def _parts(items: Rows, train: np.ndarray, test: np.ndarray, kind: str) -> tuple[Rows, Rows]:
@@ -427,10 +415,6 @@ def _methods(kind: str, kernel: Any, train: Rows, p: int, seed: int) -> dict[str
     if kind != "gram":
         numbers = raw.fit(train).transform(train)
         found["PCA"] = make_pipeline(raw, PCA(min(p, *numbers.shape), random_state=seed))
-        if find_spec("umap") is not None:
-            from umap import UMAP
-
-            found["UMAP"] = make_pipeline(raw, UMAP(n_components=p, random_state=seed, n_jobs=1))
     return found
 
 

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rkhs._core.arrays import read_values
 from rkhs._core.checks import check_count, check_list, check_methods
 from rkhs._core.errors import InputError
 from rkhs._core.threads import within_limit
 from rkhs.estimators import KernelAutoencoder, KernelEstimator, KernelPCA
-from rkhs.metrics import top_k_accuracy
+from rkhs.metrics import top_k_accuracy, truth_ranks
 from rkhs.outputs import Euclidean
 
 
@@ -127,7 +126,7 @@ class DecodingQuality(NamedTuple):
     Parameters
     ----------
     ranks : ndarray of shape (m,)
-        1 is best; ties count against the truth.
+        1 is best; ties count against the truth, as in :func:`rkhs.metrics.truth_ranks`.
     top : dict of int to float
         Share of items among the best ``k``.
     n_candidates : int
@@ -169,7 +168,7 @@ def decoding_quality(
     candidates : items, default=None
         As ``model.decode`` takes them; None: ``X`` itself.
     truth : array of shape (m,), default=None
-        Index of the true candidate of each item; needed with ``candidates``.
+        Index of the true candidate of each item, negative where it is missing; needed with ``candidates``.
     ks : sequence of int, default=(1, 5, 10)
     **options
         More arguments of ``model.decode``, such as ``diag``. Without ``by`` candidates are ranked by features: an exact
@@ -205,16 +204,7 @@ def decoding_quality(
     if truth is None:
         candidates, truth = X, np.arange(len(codes))
     ranking = model.decode(codes, candidates, **options)
-    m, count = ranking.indices.shape
-    true_places = read_values(truth, "truth")
-    if (
-        true_places.shape != (m,)
-        or true_places.dtype.kind not in "iu"
-        or true_places.min() < 0
-        or true_places.max() >= count
-    ):
-        raise InputError(f"truth must be {m} indices from 0 to {count - 1}, one per item; got {truth!r}")
-    places = np.argmax(ranking.indices == true_places[:, None], axis=1)
-    reached = np.take_along_axis(ranking.distances, places[:, None], 1)
-    ranks = (ranking.distances <= reached).sum(axis=1).astype(float)
-    return DecodingQuality(ranks, {k: top_k_accuracy(ranks, k) for k in wanted}, count)
+    in_order = np.argsort(ranking.indices, axis=1)
+    scores = [*-np.take_along_axis(ranking.distances, in_order, 1)]
+    ranks = truth_ranks(scores, truth)
+    return DecodingQuality(ranks, {k: top_k_accuracy(ranks, k) for k in wanted}, ranking.indices.shape[1])

@@ -1,9 +1,3 @@
 from rkhs.plots.codes import CodeMapDisplay as CodeMapDisplay
-from rkhs.plots.display import Display as Display, save_figure as save_figure
-from rkhs.plots.predictions import (
-    AtomContributionsDisplay as AtomContributionsDisplay,
-    LoadingsDisplay as LoadingsDisplay,
-    OutlierDisplay as OutlierDisplay,
-    RiskCoverageDisplay as RiskCoverageDisplay,
-)
+from rkhs.plots.display import save_figure as save_figure
 from rkhs.plots.reconstructions import ReconstructionDisplay as ReconstructionDisplay

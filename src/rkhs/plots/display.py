@@ -1,11 +1,10 @@
-"""What a display is: the numbers of a picture, kept apart from drawing it, as in scikit-learn."""
+"""What displays share: colours, files, and arrays that are checked."""
 
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from rkhs._core.errors import InputError, optional
 from rkhs._core.files import atomic_file
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -25,48 +23,6 @@ COLORS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#882255", "#999933", "#888888",
 )  # fmt: skip
 _EXTENSIONS = (".png", ".svg", ".pdf")
-
-
-class Display(ABC):
-    """A picture that can be drawn again: :meth:`plot` draws the numbers that the constructor was given.
-
-    Where there is a ``from_estimator``, it takes a fitted model, and as ``**options`` more of these arguments.
-
-    Attributes
-    ----------
-    ax_ : matplotlib.axes.Axes
-        What was drawn on last; the first of several.
-    figure_ : matplotlib.figure.Figure
-
-    Examples
-    --------
-    >>> from rkhs import KernelPCA
-    >>> from rkhs.plots import CodeMapDisplay, Display
-    >>> from sklearn.datasets import load_iris
-    >>> display = CodeMapDisplay.from_estimator(KernelPCA(2).fit(load_iris().data))
-    >>> isinstance(display, Display), display.plot().ax_.get_xlabel()
-    (True, 'code 1')
-    """
-
-    ax_: Axes
-    figure_: Figure
-
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on axes, those of a new figure by default, which are kept as ``ax_`` and ``figure_``.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
-        """
-        ax = new_axes() if ax is None else ax
-        self._draw(ax)
-        self.ax_, self.figure_ = ax, ax.get_figure(root=True)  # type: ignore[assignment]
-        return self
-
-    @abstractmethod
-    def _draw(self, ax: Axes) -> None:
-        """Draw on axes."""
 
 
 def save_figure(fig: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> None:
@@ -114,40 +70,21 @@ def colour_ends(values: np.ndarray) -> tuple[float, float, str]:
     known = values[np.isfinite(values)]
     if not len(known):
         return 0.0, 1.0, "neither"
-    least, most = float(known.min()), float(known.max())
-    first, last = (float(q) for q in np.quantile(known, (0.02, 0.98)))
-    reach = 0.5 * (last - first) if last > first else np.inf
-    usual = known[(known >= first - reach) & (known <= last + reach)]
+    first, last = np.quantile(known, (0.02, 0.98))
+    usual = known
+    if last > first:
+        usual = known[np.abs(known - (first + last) / 2) <= last - first]
     low, high = float(usual.min()), float(usual.max())
-    return low, high, {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[low > least, high < most]
+    return (
+        low,
+        high,
+        {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[low > known.min(), high < known.max()],
+    )
 
 
 def pyplot() -> Any:
     """The module of matplotlib that makes figures."""
     return optional("matplotlib.pyplot")
-
-
-def new_axes(projection: str | None = None) -> Axes:
-    """Axes of a new figure."""
-    return pyplot().subplots(figsize=(6.4, 5.2), layout="constrained", subplot_kw={"projection": projection})[1]
-
-
-def new_grid(rows: int, columns: int, size: float = 1.3) -> tuple[Figure, np.ndarray]:
-    """A new figure of equal panels, ``size`` inches each, without ticks."""
-    figsize = (size * columns + 1.0, size * rows + 0.4)
-    figure, panels = pyplot().subplots(
-        rows, columns, figsize=figsize, squeeze=False, layout="constrained", subplot_kw={"xticks": [], "yticks": []}
-    )
-    return figure, panels
-
-
-def name_axes(ax: Axes, x: str, y: str | None = None, *, legend: bool = True) -> None:
-    """Write names to the axes, and a legend into them."""
-    ax.set_xlabel(x)
-    if y is not None:
-        ax.set_ylabel(y)
-    if legend:
-        ax.legend(frameon=False, fontsize="small")
 
 
 def matrix(X: Any, name: str, *, gaps: bool = False) -> np.ndarray:

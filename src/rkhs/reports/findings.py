@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import platform
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import metadata
 
 import numpy as np
 
-import rkhs
 from rkhs._core.errors import InputError, RkhsError
 from rkhs.data.columns import as_numbers
 from rkhs.estimators import KernelEstimator, KernelMap, diagnose
-from rkhs.estimators.robust_fit import spread_limits
 from rkhs.evaluation import Reconstruction, reconstruction
 from rkhs.reports.items import Items
 
-MOST_DIAGNOSED = 5_000
-"""Items of a diagnosis: 2 n^3 is a quarter of a minute."""
-_TRIM, _LEFT_OUT = 4.0, 500  # as in fit_robust; items, the refined codes of which cost most of a diagnosis
-_FOLLOWED = 0.01  # of the mean error of new items; items with smaller ones are learnt by heart
+_MAX_DIAGNOSED = 5_000  # items: 2 n^3 is a quarter of a minute
+_MAX_LEFT_OUT = 500  # items of a diagnosis, whose refined codes cost most of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,42 +28,29 @@ class Rebuilt:
     units: np.ndarray | float = 1.0  # (d,): in which errors count differences of columns
 
 
-def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt | str:
-    """Rebuild items from their codes; a sentence that says why not if the model cannot."""
-    chosen = model.estimator_ if hasattr(model, "estimator_") else model
-    X = np.ma.masked_invalid(np.zeros((len(items), 1)) if items.numbers is None else items.numbers)
-    units = _units(model, X)
+def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt | None:
+    """Rebuild items from their codes; None if the model cannot."""
+    chosen = getattr(model, "estimator_", model)
+    units, vectors = _units(model, items), _vectors(chosen, items, codes)
     try:
         found = _measured(chosen, items, codes)
-    except RkhsError as error:
-        vectors = _vectors(chosen, items, codes)
-        if vectors is None:
-            return f"Reconstructions were not measured: {error}."
-        sums = [(((X - np.ma.masked_invalid(rows)) / units) ** 2).mean(1) for rows in (vectors, X.mean(0))]
-        errors, spread = (X.shape[1] * each.filled(0.0) for each in sums)
-        found = Reconstruction(errors, spread, "input")
-    else:
-        vectors = _vectors(chosen, items, codes) if found.space == "input" else None
+    except RkhsError:
+        if vectors is None or items.numbers is None:
+            return None
+        X = np.ma.masked_invalid(items.numbers)
+        errors, spread = (((X - back) / units) ** 2 for back in (np.ma.masked_invalid(vectors), X.mean(0)))
+        found = Reconstruction(errors.sum(1).filled(0.0), spread.sum(1).filled(0.0), "input")
+    if found.space != "input":
+        vectors = None
     return Rebuilt(np.asarray(found.errors, dtype=np.float64), found.share, found.space, vectors, units)
 
 
-def _units(model: KernelEstimator, X: np.ma.MaskedArray) -> np.ndarray | float:
+def _units(model: KernelEstimator, items: Items) -> np.ndarray | float:
     """Scales of the columns that the model standardises; 1 where it does not."""
-    scaled = getattr(model, "columns", "raw") in ("scaled", "filled", "ranked")
-    return np.where(X.std(0).filled(0.0) > 0.0, X.std(0).filled(1.0), 1.0) if scaled else 1.0
-
-
-def far_above(found: Rebuilt, lost: float | None) -> np.ndarray:
-    """Items whose errors are far above the others', largest first, by the rule of :class:`RobustFit`.
-
-    Errors far below those of new items, which lose this share of the variance, are those of a fit that follows each
-    item.
-    """
-    roots = np.sqrt(found.errors.clip(0.0))
-    score = roots / max(_TRIM * float(np.quantile(roots, 0.75)), 1e-300)
-    order = np.argsort(score, kind="stable")[::-1]
-    least = _FOLLOWED * (lost or 0.0) * found.errors.mean()  # (1 - share) times an error of new items
-    return order[(score[order] > spread_limits(score)[1]) & ((1.0 - found.share) * found.errors[order] >= least)]
+    if items.numbers is None or getattr(model, "columns", "raw") not in ("scaled", "filled", "ranked"):
+        return 1.0
+    spread = np.ma.masked_invalid(items.numbers).std(0).filled(0.0)
+    return np.where(spread > 0.0, spread, 1.0)
 
 
 def _vectors(model: KernelEstimator, items: Items, codes: np.ndarray) -> np.ndarray | None:
@@ -80,14 +61,15 @@ def _vectors(model: KernelEstimator, items: Items, codes: np.ndarray) -> np.ndar
         back = np.asarray(model.inverse_transform(codes))
     except RkhsError:
         return None
-    back = as_numbers(back) if back.dtype == object else back.astype(np.float64)
-    return back.reshape(items.numbers.shape) if back.size == items.numbers.size else None
+    if back.dtype == object:
+        back = as_numbers(back)
+    return back.astype(np.float64).reshape(items.numbers.shape) if back.size == items.numbers.size else None
 
 
 def _measured(model: KernelEstimator, items: Items, codes: np.ndarray) -> Reconstruction:
-    diag, X = None, items.numbers
-    if items.kind == "gram" and X is not None and X.shape[0] == X.shape[1] and np.allclose(X, X.T):
-        diag = X.diagonal().copy()
+    diag = None
+    if items.is_gram and items.numbers is not None:
+        diag = items.numbers.diagonal().copy()
     if items.kind == "molecules":  # reals between bits mean nothing
         with suppress(InputError):
             return reconstruction(model, items.X, space="feature", diag=diag, codes=codes)
@@ -99,17 +81,11 @@ def diagnosis(model: KernelEstimator) -> tuple[list[str], float | None]:
     if isinstance(model, KernelMap):
         return [], model.held_out_error_
     n = len(model.codes_) if hasattr(model, "codes_") else 0
-    if n == 0 or n > MOST_DIAGNOSED:
+    if n == 0 or n > _MAX_DIAGNOSED:
         return [], None
     try:
-        found = diagnose(model, at_most=_LEFT_OUT)
+        found = diagnose(model, at_most=_MAX_LEFT_OUT)
     except (AttributeError, RkhsError):
         return [], None
     estimates = [share for share in (found.leave_one_out_error, found.held_out_error) if share is not None]
     return [text[0].upper() + text[1:] + "." for text in found.warnings], max(estimates, default=None)
-
-
-def versions() -> str:
-    """The versions that made the page, in one line."""
-    needed = (f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "scikit-learn", "torch"))
-    return ", ".join([f"rkhs {rkhs.__version__}", *needed, f"Python {platform.python_version()}"])

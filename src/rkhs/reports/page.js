@@ -37,7 +37,7 @@
     return start.slice(0, k);
   }).replace(/[\p{L}\p{N}]*$/u, "").length;
   function brief(name) {
-    const rest = (shared > 5 ? name.slice(shared) : name).replace(/ \(row \d+\)$/, "");
+    const rest = (shared > 5 ? name.slice(shared) : name);
     return rest.length > 22 ? `${rest.slice(0, 9)}…${rest.slice(-12)}` : rest;
   }
 
@@ -218,28 +218,13 @@
     }
   }
 
-  // ---------------------------------------------------------------- structures and images
+  // ---------------------------------------------------------------- structures
   function picture(i, w, h) {
     const target = make("canvas", null, { width: String(2 * w), height: String(2 * h), role: "img" });
     target.style.width = `${w}px`;
     target.setAttribute("aria-label", `picture of ${data.names[i]}`);
     if (data.drawings && data.drawings[i]) return structure(target, data.drawings[i], 2 * w, 2 * h);
-    if (data.images && i % data.images.step === 0) return image(target, i / data.images.step, 2 * w, 2 * h);
     return null;
-  }
-  const sheet = data.images ? new Image() : null;
-  if (sheet) sheet.src = data.images.sheet;
-  function image(target, k, w, h) {
-    const images = data.images, side = Math.min(w / images.width, h / images.height);
-    const show = () => {
-      const pen = target.getContext("2d");
-      pen.imageSmoothingEnabled = false;
-      pen.drawImage(sheet, (k % images.across) * images.width, Math.floor(k / images.across) * images.height,
-        images.width, images.height, (w - side * images.width) / 2, (h - side * images.height) / 2,
-        side * images.width, side * images.height);
-    };
-    if (sheet.complete) show(); else sheet.addEventListener("load", show);
-    return target;
   }
   function structure(target, text, w, h) {
     const [atoms, bonds, labels] = text.split("|"), two = (from, all) => parseInt(all.slice(from, from + 2), 36);
@@ -318,7 +303,7 @@
   }
   function tile(i, note) {
     const item = make("li", null, { class: "tile" }), button = make("button", null, { type: "button" });
-    const seen = data.drawings || data.images ? picture(i, 120, 90) : null;
+    const seen = data.drawings ? picture(i, 120, 90) : null;
     if (seen) button.append(seen);
     button.append(data.names[i]);
     if (note) button.append(make("small", note));

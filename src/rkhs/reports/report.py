@@ -15,7 +15,8 @@ from rkhs._core.errors import InputError, quote
 from rkhs._core.files import atomic_file
 from rkhs._core.threads import within_limit
 from rkhs.estimators import KernelEstimator
-from rkhs.reports.audit import audit, column_rows, first_rows
+from rkhs.evaluation.targets import read_target
+from rkhs.reports.audit import audit, column_rows
 from rkhs.reports.findings import diagnosis, rebuild
 from rkhs.reports.items import read_items
 from rkhs.reports.neighbours import draw_map, find_neighbours
@@ -32,7 +33,7 @@ class Report:
     html : str
         The whole page.
     audit : tuple of str
-        What was found in the input.
+        What the items are.
     summary : tuple of str
         Whether the target can be predicted, what the map or the codes lose, and what to look at.
     warnings : tuple of str
@@ -50,7 +51,7 @@ class Report:
     >>> X = load_iris().data
     >>> report = make_report(KernelPCA(2).fit(X), X)
     >>> report.summary[0].partition(",")[0]
-    'KernelPCA turns each of 150 items into 2 numbers'
+    'KernelPCA turns each of 150 items into a code of length 2; rebuilt from it'
     >>> report.html[:15]
     '<!doctype html>'
     """
@@ -81,10 +82,7 @@ def make_report(
     *,
     target: Any = None,
     target_name: str = "target",
-    names: Sequence[str] | None = None,
-    column_names: Sequence[str] | None = None,
     smiles: Sequence[str] | None = None,
-    image_shape: Any = "auto",
     at_most: int = 5000,
     title: str | None = None,
     model_file: str | None = None,
@@ -104,18 +102,14 @@ def make_report(
     model : estimator
         Fitted, with ``transform``: KernelMap, KernelAutoencoder, KernelPCA, KernelContrastive, DeepRKM.
     X : array (n, d), kernel values (n, n_train), list of n objects, DataFrame, or Dataset of ``rkhs.data``
-        Items as the model takes them, such as those it was fitted on. Codes are ``model.transform(X)``.
-    target : array of shape (n,), default=None
-        A class or a number of each item: it colours the map, and each item's is predicted from the others. NaN and None
-        are gaps.
+        Items as the model takes them, such as those it was fitted on. Codes are ``model.transform(X)``. A DataFrame
+        names the items by its index and their columns.
+    target : array or Series of shape (n,), default=None
+        A class or a number of each item: it colours the map, and each item's is predicted from the others. Numbers,
+        whole ones too, are numbers; texts, truth values and categories of pandas are classes. NaN and None are gaps.
     target_name : str, default="target"
-    names : sequence of n str, default=None
-        Of the items; None takes those of a Dataset or DataFrame, else numbers from 1.
-    column_names : sequence of d str, default=None
     smiles : sequence of n str, default=None
         Structures of the items, which the page then draws (needs RDKit, extra ``chem``).
-    image_shape : (height, width), "auto" or None, default="auto"
-        If rows are images. "auto": square ones of at least 64 pixels whose neighbours are alike.
     at_most : int, default=5000
         Items on the page, evenly spaced among all. The audit reads all.
     title : str, default=None
@@ -153,8 +147,9 @@ def make_report(
     --------
     >>> from rkhs import KernelPCA, make_report
     >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> report = make_report(KernelPCA(2).fit(X), X, target=y, target_name="species")
+    >>> iris = load_iris(as_frame=True)
+    >>> species = iris.target_names[iris.target]
+    >>> report = make_report(KernelPCA(2).fit(iris.data), iris.data, target=species, target_name="species")
     >>> print(report.audit[0])
     150 items with 4 columns each.
     """
@@ -162,12 +157,13 @@ def make_report(
         raise InputError(f"model must be a fitted estimator with codes (transform); got {quote(model)}")
     check_is_fitted(model)
     domain = getattr(getattr(model, "kernel_", None), "domain", "vectors")
-    everything = read_items(X, domain, names=names, columns=column_names, smiles=smiles, image_shape=image_shape)
+    everything = read_items(X, domain, smiles)
     n, whole = len(everything), check_choice(parts, "parts", ("all", "map")) == "all"
     kept = np.linspace(0, n - 1, min(n, check_count(at_most, "at_most", at_least=2))).round().astype(int)
-    asked = None if target is None else (target_name, _target(target, n))
-    coloured = None if asked is None else (target_name, asked[1][kept])
-    columns = getattr(model, "columns", "raw")
+    everyones, coloured = None, None
+    if target is not None:
+        everyones = (target_name, read_target(target, n, "target"))
+        coloured = (target_name, everyones[1][kept])
     items = everything if len(kept) == n else everything.rows(kept)
     progress_line = progress or (lambda _: None)
     progress_line(f"codes of {len(items)} items")
@@ -181,9 +177,8 @@ def make_report(
         items=items,
         total=n,
         notes=notes,
-        audit=tuple(audit(everything, scaled=columns == "scaled")) if whole else (),
-        columns=column_rows(everything, columns, asked),
-        first=first_rows(everything, asked),
+        audit=(),
+        columns=[],
         codes=codes,
         neighbours=neighbours,
         layout=draw_map(model, codes, K),
@@ -192,29 +187,19 @@ def make_report(
         model_file=model_file,
         commands=commands,
     )
-    content = _measured(content, progress_line) if whole else content
-    return Report(page(content), content.audit, tuple(summary(content)), tuple(content.diagnosis[0]))
+    if whole:
+        content = replace(content, audit=tuple(audit(everything)), columns=column_rows(everything, everyones))
+        content = _measured(content, progress_line)
+    return Report(page(content), content.audit, tuple(summary(content)), content.warnings)
 
 
 def _measured(content: Content, progress: Callable[[str], None]) -> Content:
+    """Add the prediction of the target, the errors and the diagnosis."""
     model, items, prediction = content.model, content.items, None
     if content.target is not None:
         progress(f"prediction of {content.target[0]}")
         prediction = predict_target(model, items, content.target)
     progress("reconstructions")
-    return replace(
-        content, prediction=prediction, rebuilt=rebuild(model, items, content.codes), diagnosis=diagnosis(model)
-    )
-
-
-def _target(target: Any, n: int) -> np.ndarray:
-    """Floats with NaN for gaps, or texts that are empty for gaps."""
-    array = np.asarray(target)
-    if array.ndim != 1 or len(array) != n:
-        raise InputError(f"target must have shape ({n},), one value per item; got {array.shape}")
-    if array.dtype.kind in "iuf":
-        values = array.astype(np.float64)
-        if not np.isfinite(values).any():
-            raise InputError("target must hold a known value; got none; leave it out")
-        return np.where(np.isfinite(values), values, np.nan)
-    return np.array(["" if cell is None or cell != cell else str(cell) for cell in array.tolist()], dtype=object)
+    warnings, lost = diagnosis(model)
+    rebuilt = rebuild(model, items, content.codes)
+    return replace(content, prediction=prediction, rebuilt=rebuilt, warnings=tuple(warnings), lost=lost)

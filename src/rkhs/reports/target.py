@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,16 @@ from rkhs._core.errors import RkhsError, unwarned
 from rkhs.data.columns import as_numbers, repeats_items
 from rkhs.estimators import KernelEstimator, OperatorKernelRegressorCV
 from rkhs.evaluation import atom_contributions
-from rkhs.reports.audit import class_name, is_class
-from rkhs.reports.held_out import SHARED, held_out_errors, outlier_factor, target_notes
+from rkhs.evaluation.targets import is_class
+from rkhs.reports.held_out import SHARED, held_out_errors, outlier_factor
 from rkhs.reports.items import Items
 from rkhs.reports.wording import readable, with_error
 
-_MAX_ROWS, _MAX_PERMUTED_ROWS, _MAX_COLUMNS, _MAX_CLASSES = 2000, 300, 60, 20
-_LEAST_R2, _WEAK_R2, _LARGE_MARGIN = 0.03, 0.3, 0.5
+_MAX_ROWS = 2000  # that are predicted
+_MAX_PERMUTED_ROWS, _MAX_COLUMNS = 300, 60  # of permutation importances
+_MAX_CLASSES = 20
+_LARGE_MARGIN = 0.5  # of a row that looks wrong, between the class predicted and that of the file
+_DRAWN = 2  # molecules of the smallest predictions, and as many of the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,7 @@ class Prediction:
     """A target, predicted for each row by a model that was fitted without the row."""
 
     name: str
-    sentences: list[str]
+    sentences: list[str]  # whether it can be predicted, with the baseline, and how it was predicted
     rows: np.ndarray  # (m,): indices of the rows with a value
     true: np.ndarray  # (m,): numbers, or class indices
     predicted: np.ndarray  # (m,)
@@ -39,78 +41,83 @@ class Prediction:
     chance: float  # the same of a shuffled copy of the first column, in a fit that reads it too
     atoms: list[tuple[int, np.ndarray]]  # positions in ``rows``, and the contributions of their atoms
 
-    @property
-    def doubt(self) -> str:
-        """What is said of a model that explains little of numbers; nothing of classes."""
-        spread = float(((self.true - self.true.mean()) ** 2).sum())
-        explained = (
-            1.0 - float(((self.true - self.predicted) ** 2).sum()) / spread if spread and not self.classes else 1.0
-        )
-        words = f"The model explains {max(explained, 0.0):.0%} of the variance (R²), so its atoms are no finding."
-        return f" {words}" if explained < _WEAK_R2 else ""
-
     def cell(self, value: float) -> str:
-        """A value of the target as a person writes it."""
+        """Write a value of the target."""
         return self.classes[int(value)] if self.classes else readable(value)
 
-    def moved(self, value: float) -> str:
-        """A change of predictions: of classes as a share of that from one to another."""
+    def change(self, value: float) -> str:
+        """Write a change of predictions: of classes as a share of that from one to another."""
         return f"{value / 2.0**0.5:.1%}" if self.classes else readable(value)
 
 
-def _outputs(texts: np.ndarray, values: np.ndarray, classes: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Some rows whose value is known, their values or numbers of their classes, and what a machine fits."""
-    known = np.flatnonzero(np.isin(texts, classes) if classes else texts != "")
-    rows = known[np.unique(np.linspace(0, len(known) - 1, min(len(known), _MAX_ROWS)).astype(int))]
-    true = np.array([*map(classes.index, texts[rows])] if classes else values[rows], dtype=float)
-    return rows, true, np.eye(len(classes))[true.astype(int)] if classes else true[:, None]
+@dataclass(frozen=True, eq=False)
+class Score:
+    """How close predictions are."""
+
+    predicted: np.ndarray  # (m,)
+    residuals: np.ndarray  # (m,): above 1 for rows that look wrong
+    better: bool  # than the baseline, by two standard errors
+    numbers: str  # the error and the baseline, in words
 
 
 def predict_target(model: KernelEstimator, items: Items, target: tuple[str, np.ndarray]) -> Prediction | str:
     """Predict each row from the others; return the reason as a sentence if that is impossible."""
     name, values = target
-    texts = np.array([class_name(value) for value in values.tolist()], dtype=object)
-    counts = Counter(texts[texts != ""].tolist())
-    classed = is_class(values)
-    classes = sorted(text for text, count in counts.items() if count > 1 and classed)
-    if classed and not 2 <= len(classes) <= _MAX_CLASSES:
-        return (
-            f"{name} was not predicted: expected 2 to {_MAX_CLASSES} classes of two rows or more; got {len(classes)}."
-        )
-    rows, true, Y = _outputs(texts, values, classes)
+    classes: list[str] = []
+    if is_class(values):
+        classes, values = _indices(values)
+        if not 2 <= len(classes) <= _MAX_CLASSES:
+            needed = f"expected 2 to {_MAX_CLASSES} classes of two rows or more; got {len(classes)}"
+            return f"{name} was not predicted: {needed}."
+    rows = np.flatnonzero(np.isfinite(values))
+    rows = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MAX_ROWS)).astype(int))]
+    true = values[rows]
+    if len(np.unique(true)) < 2:
+        return f"{name} has fewer than two different values: there is nothing to predict."
+    Y = np.eye(len(classes))[true.astype(int)] if classes else true[:, None]
     try:
         machine, X, left_out, nested = _left_out(model, items, rows, Y)
     except (RkhsError, AttributeError) as error:
         return f"{name} was not predicted: {error}."
-    found = held_out_errors(machine, Y, Y - left_out if nested else None)
-    numbers = partial(_score_numbers, found=found)
-    groups = partial(_score_classes, shared=SHARED if nested else 1.0)
-    predicted, residuals, sentences = (groups if classed else numbers)(name, true, left_out)
-    columns, chance = _permutation_importances(machine, items, X, Y, left_out)
+    score = _score_classes(true, left_out, nested) if classes else _score_numbers(machine, true, left_out, nested)
+    verdict = "can be predicted" if score.better else "could not be predicted from this"
     chosen = ", with settings that were chosen without it" if nested else ""
-    how = f"Each of {len(rows)} rows was predicted from the others{chosen}; {_together(machine, items)}."
+    how = f"Each of {len(rows)} rows was predicted from the others{chosen}; {_together(machine)}."
+    columns: list[tuple[str, float]] = []
+    atoms: list[tuple[int, np.ndarray]] = []
+    chance = 0.0
+    if score.better:  # what moves a model that predicts nothing is no finding
+        columns, chance = _permutation_importances(machine, items, X, Y, left_out)
+        atoms = _atom_contributions(machine, items, rows, left_out[:, -1])
     return Prediction(
         name=name,
-        sentences=[*sentences, how],
+        sentences=[f"{name} {verdict}: {score.numbers}.", how],
         rows=rows,
         true=true,
-        predicted=predicted,
+        predicted=score.predicted,
         classes=classes,
-        wrong=sorted(np.flatnonzero(residuals > 1.0).tolist(), key=lambda i: -residuals[i]),
+        wrong=sorted(np.flatnonzero(score.residuals > 1.0).tolist(), key=lambda i: -score.residuals[i]),
         columns=columns,
         chance=chance,
-        atoms=_atom_contributions(machine, items, rows, left_out[:, -1]),
+        atoms=atoms,
     )
 
 
-def _together(machine: Any, items: Items) -> str:
-    """Which rows were left out together."""
-    if machine.groups_ is not None:
-        n = len(np.unique(machine.groups_))
-        more = len(machine.groups_) - n
-        return f"all rows of one item were left out together: {n} different items, {more} rows repeat one"
-    others = "" if repeats_items(items.kind, items.numbers) else ", and rows of equal cells with another value were not"
-    return f"copies of a row were left out with it{others}"
+def _indices(texts: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Classes of two rows or more, and the index of the class of each row, NaN for gaps and rare classes."""
+    counts = Counter(text for text in texts.tolist() if text is not None)
+    classes = sorted(text for text, count in counts.items() if count > 1)
+    places = {text: float(i) for i, text in enumerate(classes)}
+    return classes, np.array([places.get(text, np.nan) for text in texts.tolist()])
+
+
+def _together(machine: Any) -> str:
+    """Say which rows were left out together."""
+    if machine.groups_ is None:
+        return "copies of a row were left out with it"
+    n = len(np.unique(machine.groups_))
+    repeats = len(machine.groups_) - n
+    return f"all rows of one item were left out together: {n} different items, {repeats} rows repeat one"
 
 
 def _left_out(
@@ -124,13 +131,14 @@ def _left_out(
 
         X, options = np.array(items.smiles, dtype=object)[rows], {"kernel": MoleculeKernel()}
     elif items.kind == "gram":
-        assert items.numbers is not None
-        X = items.numbers[rows][:, rows]
+        X = X[:, rows]
         options, gram = {"kernel": "precomputed"}, torch.as_tensor(X)
-    elif items.numbers is None and items.kind != "table":
+    elif items.kind in ("vectors", "table") and items.cells is not None:
+        X = items.cells[rows]  # a frame as its cells, which are shuffled later
+    elif items.numbers is None:
         options = {"kernel": model.kernel_}
+    by: Any = "items" if repeats_items(items.kind, items.numbers) else "auto"
     with unwarned(UserWarning):
-        by: Any = "items" if repeats_items(items.kind, items.numbers) else "auto"
         machine = OperatorKernelRegressorCV(**options, cv=by).fit(X, Y)
         residuals = machine.nested_residuals(X, Y)
     if residuals is not None:
@@ -139,51 +147,30 @@ def _left_out(
     return machine, X, Y - machine.model_.in_units(left.residuals).reshape(Y.shape), False
 
 
-def _score_numbers(
-    name: str, true: np.ndarray, left_out: np.ndarray, found: dict[str, Any]
-) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    predicted = left_out[:, 0]
-    residuals = np.abs(true - predicted)
-    if "R^2" not in found:
-        return predicted, 0.0 * residuals, [f"All values of {name} are equal: there is nothing to predict."]
-    explained, of_mean, centred = found["R^2"], found["error of the mean"], (true - true.mean()) ** 2
-    error = float(np.std(residuals**2 - (1.0 - explained) * centred)) / (len(true) ** 0.5 * of_mean**2)
-    numbers = f"RMSE {with_error(found['held-out error'], found['standard error'])}, R² "
-    numbers += f"{with_error(explained, error)}, against an RMSE of {readable(of_mean)} for the mean"
-    verdict = f"{_verdict(name, explained > max(2.0 * error, _LEAST_R2), explained < _WEAK_R2)}: {numbers}."
+def _score_numbers(machine: Any, true: np.ndarray, left_out: np.ndarray, nested: bool) -> Score:
+    """Root mean square error and R^2, against the error of the mean."""
+    Y, residuals = true[:, None], np.abs(true[:, None] - left_out)
+    found = held_out_errors(machine, Y, Y - left_out if nested else None)
+    error, spread, of_mean = found["held-out error"], found["standard error"], found["error of the mean"]
+    numbers = f"RMSE {with_error(error, spread)}, R² {1.0 - (error / of_mean) ** 2:.2f}, against an RMSE of "
+    numbers += f"{readable(of_mean)} for the mean"
     limit = max(outlier_factor(residuals) * float(np.median(residuals)), 1e-300)
-    notes = [f"{text}." for text in target_notes([name], true[:, None])]
-    return predicted, residuals / limit, [verdict, *notes]
+    return Score(left_out[:, 0], residuals[:, 0] / limit, error + 2.0 * spread < of_mean, numbers)
 
 
-def _score_classes(
-    name: str, true: np.ndarray, left_out: np.ndarray, shared: float
-) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def _score_classes(true: np.ndarray, left_out: np.ndarray, nested: bool) -> Score:
+    """Accuracy, against the share of the most common class."""
     from rkhs.evaluation.comparison import counting_error
 
-    predicted = left_out.argmax(1).astype(float)
-    margins = left_out.max(1) - left_out[np.arange(len(true)), true.astype(int)]
-    accuracy = float((true == predicted).mean())
-    majority = max(Counter(true.tolist()).values()) / len(true)
-    error = shared * counting_error(accuracy, len(true))
-    numbers = (
-        f"{with_error(100.0 * accuracy, 100.0 * error)} % correct ({int((true == predicted).sum())} of {len(true)}), "
-        f"against {100.0 * majority:.1f} % for the most common class"
-    )
-    better = accuracy - majority
-    return (
-        predicted,
-        margins / _LARGE_MARGIN,
-        [f"{_verdict(name, better > 2.0 * error, better < _WEAK_R2 * (1.0 - majority))}: {numbers}."],
-    )
-
-
-def _verdict(name: str, better: bool, weak: bool) -> str:
-    return (
-        f"{name} can be predicted{' a little' if weak else ''}"
-        if better
-        else f"{name} could not be predicted from this"
-    )
+    n, predicted = len(true), left_out.argmax(1).astype(float)
+    margins = left_out.max(1) - left_out[np.arange(n), true.astype(int)]
+    accuracy, majority = float((true == predicted).mean()), float(np.bincount(true.astype(int)).max()) / n
+    error = counting_error(accuracy, n)
+    if nested:
+        error *= SHARED
+    numbers = f"{with_error(100.0 * accuracy, 100.0 * error)} % correct ({int((true == predicted).sum())} of {n}), "
+    numbers += f"against {100.0 * majority:.1f} % for the most common class"
+    return Score(predicted, margins / _LARGE_MARGIN, accuracy - majority > 2.0 * error, numbers)
 
 
 def _permutation_importances(
@@ -193,27 +180,26 @@ def _permutation_importances(
     names = [name for name, _ in items.named_columns]
     if len(names) < 2:
         return [], 0.0
-    cells = np.array(X, dtype=object if items.kind == "table" else float)
-    tried = _related(cells, predicted)
-    found = [_moved(machine, cells, j) for j in tried]
-    shuffled = cells[np.random.default_rng(1).permutation(len(cells)), tried[int(np.argmax(found))]]
-    with_noise = np.column_stack([cells, shuffled])
+    tried = _related(X, predicted)
+    found = [_change(machine, X, j) for j in tried]
+    shuffled = X[np.random.default_rng(1).permutation(len(X)), tried[int(np.argmax(found))]]
+    with_noise = np.column_stack([X, shuffled])
     with unwarned(UserWarning):
-        chance = _moved(clone(machine).fit(with_noise, Y), with_noise, -1)
+        chance = _change(clone(machine).fit(with_noise, Y), with_noise, -1)
     return sorted(zip((names[j] for j in tried), found, strict=True), key=lambda pair: -pair[1]), chance
 
 
 def _related(cells: np.ndarray, predicted: np.ndarray) -> list[int]:
-    numbers = as_numbers(cells) if cells.dtype == object else cells
-    known = np.isfinite(numbers)
-    centred = np.where(known, numbers - np.where(known, numbers, 0.0).sum(0) / known.sum(0).clip(1), 0.0)
-    products = np.abs(centred.T @ (predicted - predicted.mean(0))).max(1) / np.maximum(
-        np.linalg.norm(centred, axis=0), 1e-300
-    )
-    return np.argsort(np.where(known.any(0), -products, -np.inf), kind="stable")[:_MAX_COLUMNS].tolist()
+    """The columns to shuffle: those most like the predictions."""
+    numbers = np.ma.masked_invalid(as_numbers(cells) if cells.dtype == object else cells)
+    centred = (numbers - numbers.mean(0)).filled(0.0)
+    products = np.abs(centred.T @ (predicted - predicted.mean(0))).max(1)
+    alike = products / np.maximum(np.linalg.norm(centred, axis=0), 1e-300)
+    alike[numbers.count(0) == 0] = np.inf  # texts, which have no product
+    return np.argsort(-alike, kind="stable")[:_MAX_COLUMNS].tolist()
 
 
-def _moved(machine: Any, cells: np.ndarray, j: int) -> float:
+def _change(machine: Any, cells: np.ndarray, j: int) -> float:
     """Root mean square change of predictions when a column is permuted."""
     some = cells[:_MAX_PERMUTED_ROWS]
     permuted = some.copy()
@@ -225,16 +211,17 @@ def _moved(machine: Any, cells: np.ndarray, j: int) -> float:
 def _atom_contributions(
     machine: Any, items: Items, rows: np.ndarray, values: np.ndarray
 ) -> list[tuple[int, np.ndarray]]:
+    """Contributions of the atoms of the molecules of the smallest and the largest predictions."""
     if items.smiles is None:
         return []
-    ends, found = np.argsort(values, kind="stable")[[*range(min(2, len(rows))), *range(-min(2, len(rows)), 0)]], []
-    for at in ends.tolist():
+
+    def last_output(molecules: list[str]) -> np.ndarray:
+        return np.asarray(machine.predict(np.array(molecules, dtype=object)).reshape(len(molecules), -1)[:, -1])
+
+    order, found = np.argsort(values, kind="stable").tolist(), []
+    for at in dict.fromkeys([*order[:_DRAWN], *order[-_DRAWN:]]):
         try:
-            parts = atom_contributions(
-                lambda all: machine.predict(np.array(all, dtype=object)).reshape(len(all), -1)[:, -1],
-                items.smiles[rows[at]],
-            )
+            found.append((at, atom_contributions(last_output, items.smiles[rows[at]])))
         except RkhsError:
             continue
-        found.append((at, parts))
     return found

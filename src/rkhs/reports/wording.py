@@ -35,21 +35,14 @@ def count_word(count: int) -> str:
     return ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")[count]
 
 
-def whole_percent(share: float) -> str:
-    """A percentage without decimals."""
-    return f"{share:.0%}" if not 0.0 < share < 0.01 else "under 1%"
-
-
 def loss_words(items: str, lost: float) -> str:
     """The share of their variance that new items lose, rebuilt from a map."""
     worse = ": decoding is worse than predicting the mean" if lost > 1.0 else ""
-    return f"new {items} lose {whole_percent(lost)} of their variance{worse}"
+    return f"new {items} lose {percent(lost)} of their variance{worse}"
 
 
 def percent(share: float) -> str:
-    """A percentage with two significant digits of its distance from 0 or 100."""
-    if 0.0 < abs(share) < 1e-6:
-        return "less than 0.0001 %"
-    least = min(abs(share), abs(1.0 - share))
-    digits = 1 if least == 0.0 else int(np.clip(-np.floor(np.log10(least)) - 1, 1, 6))
-    return f"{100.0 * share:.{digits}f} %"
+    """A percentage without decimals."""
+    if 0.0 < share < 0.01:
+        return "under 1%"
+    return f"{share:.0%}"

@@ -14,7 +14,7 @@ import torch
 import rkhs
 from rkhs import augment, data, kernels, metrics, selection
 from rkhs.estimators import decode_chunks
-from rkhs.evaluation import atom_contributions, decoding_quality, loadings, reconstruction, risk_coverage
+from rkhs.evaluation import atom_contributions, decoding_quality, reconstruction, risk_coverage
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber, as_loss
 from studies.reliability.fuzz import values
@@ -303,7 +303,6 @@ def _on_models() -> dict[str, Function]:
         "diagnose": Function(rkhs.diagnose, _model_and_rows, arrays=("X",), names=f"{said}|reads"),
         "fit_robust": Function(_robust_scores, _robust, ("X",), ("X",), ("model",), said, rtol=1e-4),
         "reconstruction": Function(reconstruction, _model_and_rows, (), ("X",), names=said),
-        "loadings": Function(loadings, _model_and_rows, (), ("X",), names=said),
         "decoding_quality": Function(
             decoding_quality,
             lambda c: {**_model_and_rows(c), "ks": (1, 2)},

@@ -20,7 +20,7 @@ ABSTRACT = """KernelEstimator Kernel VectorKernel Composite DotProduct Radial St
 EpsilonHuberLoss CodeSet Constraint OutputSpace Augmentation FeatureMap Features Storage"""
 RESULTS = """Ranking RobustFit Diagnostics Bound Disentanglement Stability RidgePath Dataset SkippedRow
 KernelChoice Curves Fingerprints Molecules DecodingQuality Reconstruction
-CodeComparison HeadScore Sizes Loadings RiskCoverage Plan"""
+CodeComparison HeadScore Sizes RiskCoverage Plan"""
 WITH_ANOTHER = """as_augmentation as_constraint augmented ArcCosineMap ConcatenatedMap FourierMap LandmarkMap LinearMap
 MinHashMap SparseMap WholeMap OperatorSum basis_functions leverage_scores
 read_items"""
