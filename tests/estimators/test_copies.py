@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np

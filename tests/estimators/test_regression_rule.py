@@ -129,21 +129,22 @@ def test_weights_of_leaves_sum_to_one_and_products_are_those_of_raw_features(in_
 def test_left_out_rows_of_leaves_are_those_of_refits(in_leaves: Any) -> None:
     weights = np.random.default_rng(3).random(300) + 0.5
     w, features, at = weights / weights.sum(), in_leaves.map_, torch.as_tensor(X)
-    number = [int(np.flatnonzero((X == row).all(1))[0]) for row in features.items]
     shares = np.zeros((300, len(features.starts) - 1))
     for leaf, rows, share in features.tree(at).parts(at):
         shares[rows, leaf] = share
     for i in (0, 100, 250):
         predicted = 0.0
         for leaf in np.flatnonzero(shares[i]):
-            own = [r for r in number[features.starts[leaf] : features.starts[leaf + 1]] if r != i]
+            own = [r for r in features.in_leaf(leaf) if r != i]
             mean = np.average(Y[own], weights=w[own])
             C = np.linalg.solve(Gaussian(0.5)(X[own]) + np.diag(1e-3 / w[own]), Y[own] - mean)
             predicted += shares[i, leaf] * (float(Gaussian(0.5)(X[[i]], X[own])[0] @ C) + mean)
-        assert in_leaves.model_.left_out[number.index(i), 0] == pytest.approx(Y[i] - predicted, abs=1e-8)
+        assert in_leaves.model_.left_out[i, 0] == pytest.approx(Y[i] - predicted, abs=1e-8)
 
 
-def test_many_rows_are_fitted_in_leaves_and_their_sets_are_as_wide_as_the_noise(monkeypatch: Any, tmp_path: Path) -> None:
+def test_many_rows_are_fitted_in_leaves_and_their_sets_are_as_wide_as_the_noise(
+    monkeypatch: Any, tmp_path: Path
+) -> None:
     from rkhs.estimators import operator_regressor, operator_regressor_cv
 
     for module in (operator_regressor, operator_regressor_cv):

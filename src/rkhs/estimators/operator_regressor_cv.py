@@ -28,7 +28,7 @@ from rkhs.estimators.regression.rule import choose_machine
 from rkhs.estimators.regression.terms import MANY_ROWS, term_grams
 from rkhs.estimators.run import items_bytes
 from rkhs.estimators.training import equal_rows
-from rkhs.kernels import Gaussian
+from rkhs.kernels import Gaussian, Separable
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive, as_loss
 from rkhs.selection.halving import RELATIVE_REGS, Rows, column_deviations, typical_gamma
 from rkhs.selection.input_metric import KINDS
@@ -135,8 +135,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
     best_score_ : float
         Minus the smallest held-out error.
     cv_errors_ : ndarray of shape (gammas, regs, losses, folds)
-        Held-out errors; of compared settings, as ``regs_``. With every row left out in turn, a fold is a row of positive weight with its
-        copies, or a group.
+        Held-out errors. With every row left out in turn, a fold is a row of positive weight with its copies, or a
+        group; with ``kernel="auto"`` it is one of at most 1,000 rows.
     losses_ : list of Loss
         The losses that were compared: the third axis of ``cv_errors_``.
     criterion_ : {"squared", "norm"}
@@ -266,7 +266,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         kinds = KINDS if self.metric == "auto" else () if self.metric is None else (self.metric,)
         found, self.importances_ = choose_machine(rows, kinds, leaves)
         self.metric_, self.turns_, self.metric_errors_ = found.metric.kind, found.metric.turns, found.errors
-        self.reg_, self._chosen_kernel = found.candidate.reg, found.kernel
+        self.reg_, self._chosen_kernel = found.candidate.reg, Separable(found.kernel)
         self.losses_, self.criterion_, self.at_edge_ = [Squared()], "squared", {}
         errors = (found.residuals * scale).square().sum(1)
         self.regs_, self.cv_errors_ = np.array([[self.reg_]]), errors.cpu().numpy()[None, None, None]
@@ -274,7 +274,7 @@ class OperatorKernelRegressorCV(VectorRegressor):
         final = self._chosen(Squared()).set_params(storage="dense" if leaves is None else leaves)
         vars(final)["_held_out"] = float(found.residuals.square().mean())
         self._take(final, X, y, sample_weight)
-        self.gamma_ = float(found.candidate.kernel.gamma)
+        self.gamma_ = found.candidate.kernel.get_params(deep=False)["gamma"]
         self._compared = []
         return True
 

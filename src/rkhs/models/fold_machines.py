@@ -71,7 +71,9 @@ class FoldMachines(Stored):
         ]
         return np.stack(ends[::2], 1), np.stack(ends[1::2], 1)
 
-    def radii(self, predicted: np.ndarray, center: np.ndarray, coverage: float, metric: np.ndarray | None) -> np.ndarray:
+    def radii(
+        self, predicted: np.ndarray, center: np.ndarray, coverage: float, metric: np.ndarray | None
+    ) -> np.ndarray:
         """Radius (m,) around centres (m, q) of balls, or of ellipsoids of a metric (q, q)."""
         away = np.stack([lengths(one - center, metric) for one in predicted])
         return self._quantile(away, lengths(self.residuals, metric), coverage)

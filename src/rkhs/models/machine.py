@@ -66,7 +66,7 @@ class MachineModel(Stored):
     one_output: bool = False  # whether targets were numbers, not rows
     gram_of_outputs: GramOf | None = None  # of outputs that are features, if the estimator stores them
     reg: float | None = None  # None with sample weights, gaps, landmarks or random features
-    left_out: np.ndarray | None = None  # (m, q): of the rows of leaves, ``y_i`` less the prediction without row i
+    left_out: np.ndarray | None = None  # (n, q): with leaves, ``y_i`` less the prediction without row i
     equal_alone: bool | None = None  # whether equal rows with equal targets are left out one by one: they are no copies
 
     def raw(self, items: Items) -> list[Tensor]:

@@ -361,7 +361,7 @@ class DualProblem:
 
     @cached_property
     def ridge(self) -> Tensor | None:
-        """Solution (n, q) of one problem of the squared loss by a Cholesky factorisation; None where it needs eigenvectors."""
+        """Solution (n, q) of one problem of the squared loss by a Cholesky factorisation; None: by eigenvectors."""
         (K,), a = self.grams, self._operator_eigenvalues()
         if not isinstance(K, Tensor) or not isinstance(self.basis, _Basis) or self.basis.known or len(a) > 1:
             return None

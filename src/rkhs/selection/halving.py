@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.copies import copies
 from rkhs._core.linalg import cholesky, solve_positive
 from rkhs.kernels import Gaussian, Kernel, Matern
 from rkhs.kernels.vectors.distances import median_bandwidth, squared_distances
-from rkhs._core.copies import copies
 from rkhs.selection.operator_path import refit_residuals
 
 RELATIVE_REGS = 10.0 ** np.arange(-8.0, 1.01, 0.5)
@@ -154,7 +154,9 @@ class RidgeOfAll:
         rows, (values, Q, _) = self.rows, self._eigen
         total = float(rows.v.sum())
         w, pairs = rows.v / total, (values / total, Q)
-        path = refit_residuals(self.gram, rows.Y, None, regs / total, w, rows.together, center=rows.center, eigenpairs=pairs)
+        path = refit_residuals(
+            self.gram, rows.Y, None, regs / total, w, rows.together, center=rows.center, eigenpairs=pairs
+        )
         return np.array([float(w @ (left * left).mean(1)) for left in path])
 
     @cached_property
@@ -183,7 +185,7 @@ def typical_gamma(rows: Rows) -> float:
 def candidate_kernels(rows: Rows) -> list[Kernel]:
     """Gaussian kernels and Matern kernels of smoothness 3/2, with six bandwidths each."""
     gamma = typical_gamma(rows)
-    gaussian = [Gaussian(float(factor * gamma)) for factor in _GAUSSIAN]
+    gaussian: list[Kernel] = [Gaussian(float(factor * gamma)) for factor in _GAUSSIAN]
     return gaussian + [Matern(1.5, float(factor * gamma**0.5)) for factor in _MATERN]
 
 

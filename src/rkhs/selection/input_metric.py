@@ -1,9 +1,9 @@
 """A metric of the inputs from the gradients of a fit: columns and directions along which the outputs change.
 
 With the fit ``f`` on rows ``x W`` the matrix ``M = 1/n sum_i J(x_i)^T J(x_i)`` of its derivatives by the columns gives
-the next map ``W = (M / tr M)^(1/2) sqrt(d)``, or its diagonal: weights of columns. Whether to learn it, and for how many
-turns, is decided by folds of rows that the metric has not seen: rows left out by a fit whose metric has seen them look
-too well predicted (60 rows of 20 columns, a linear function: an error of .0125 was announced, new rows had .94).
+the next map ``W = (M / tr M)^(1/2) sqrt(d)``, or its diagonal: weights of columns. Whether to learn it, and for how
+many turns, is decided by folds of rows that the metric has not seen: rows left out by a fit whose metric has seen them
+look too well predicted (60 rows of 20 columns, a linear function: an error of .0125 was announced, new rows had .94).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import torch
@@ -18,9 +19,20 @@ from torch import Tensor
 
 from rkhs._core.eigen import top_eigenpairs
 from rkhs.kernels import Gaussian, Kernel, MappedInputs, ScaledInputs
-from rkhs.selection.halving import Candidate, RidgeOfAll, Rows, candidate_kernels, halving, least, left_out, solved, typical_gamma
+from rkhs.selection.halving import (
+    Candidate,
+    RidgeOfAll,
+    Rows,
+    candidate_kernels,
+    halving,
+    least,
+    left_out,
+    solved,
+    typical_gamma,
+)
 
-KINDS = ("columns", "full")
+Kind = Literal["columns", "full", "scaled"]
+KINDS: tuple[Kind, ...] = ("columns", "full")
 """Metrics that are compared: weights of columns, all directions."""
 
 _FOLDS, _TURNS = 3, 3
@@ -39,7 +51,7 @@ _OUTPUTS = 8  # directions of the outputs whose gradients are summed
 class InputMetric:
     """A map of the inputs, learned or not."""
 
-    kind: str | None = None  # "scaled", "columns", "full"; None: the columns as they are
+    kind: Kind | None = None  # "scaled", "columns", "full"; None: the columns as they are
     turns: int = 0
     W: Tensor | None = None  # (d,) weights of columns, or (d, r)
 
@@ -62,7 +74,7 @@ class InputMetric:
         gamma = typical_gamma(mapped)
         return [RidgeOfAll(kernel, mapped) for kernel in kernels or [Gaussian(c * gamma) for c in _FACTORS]]
 
-    def following(self, rows: Rows, ridges: list[RidgeOfAll], kind: str) -> InputMetric:
+    def following(self, rows: Rows, ridges: list[RidgeOfAll], kind: Kind) -> InputMetric:
         """The metric after one more turn: gradients of the best of some fits in this one."""
         best = min(ridges, key=lambda ridge: ridge.best.error)
         M = mean_outer_gradients(self.kernel(best.kernel), rows, best.coefficients(best.best.reg))
@@ -80,7 +92,7 @@ class InputMetric:
         return cls("scaled", 0, W)
 
     @classmethod
-    def of(cls, M: Tensor, kind: str, turns: int) -> InputMetric:
+    def of(cls, M: Tensor, kind: Kind, turns: int) -> InputMetric:
         """The metric of a mean outer product (d, d) of gradients."""
         trace, d = M.trace(), len(M)
         if not bool(trace > 0.0):
@@ -139,12 +151,12 @@ class Fold:
         """The fold with another metric."""
         return replace(self, metric=metric)
 
-    def following(self, kind: str) -> Fold:
+    def following(self, kind: Kind) -> Fold:
         """The fold after one more turn."""
         return self.with_metric(self.metric.following(self.train, self.ridges, kind))
 
 
-def choose(rows: Rows, kinds: Sequence[str] = KINDS, *, most: int = _MAX_ROWS, seed: int = 0) -> Choice:
+def choose(rows: Rows, kinds: Sequence[Kind] = KINDS, *, most: int = _MAX_ROWS, seed: int = 0) -> Choice:
     """Choose a metric by at most so many rows, then kernel, bandwidth and regulariser by rows that it has not seen."""
     seen = rows.subsample(most, seed) if len(rows) > most else np.arange(len(rows))
     sample = rows.part(seen)
@@ -181,9 +193,7 @@ def _folds(sample: Rows, seed: int) -> list[Fold]:
     return [Fold(train, test, InputMetric()) for train, test in parts]
 
 
-def _chosen_metric(
-    sample: Rows, kinds: Sequence[str], seed: int
-) -> tuple[InputMetric, dict[str, float], list[Fold]]:
+def _chosen_metric(sample: Rows, kinds: Sequence[Kind], seed: int) -> tuple[InputMetric, dict[str, float], list[Fold]]:
     """The metric of least held-out error, taken only where it is clearly better; errors; and the folds with theirs."""
     start = InputMetric()
     if not kinds or sample.numbers.max() + 1 < _MIN_GROUPS:
@@ -197,7 +207,7 @@ def _chosen_metric(
         if errors["scaled"] < errors["none"]:
             start, folds = scaled, of_scaled
     plain, before = folds, min(errors.values())
-    smallest, kind_of_least, turns = _MARGIN * before, "", 0
+    smallest, kind_of_least, turns = _MARGIN * before, KINDS[0], 0
     for kind in kinds:
         walked, last = plain, before
         for turn in range(1, _TURNS + 1):
@@ -236,8 +246,6 @@ def _by_folds(kernels: Sequence[Kernel], folds: list[Fold]) -> Candidate:
     errors, regs = _held_out(folds, kernels)
     at = int(np.nanargmin(np.nanmin(errors, axis=1)))
     return Candidate(kernels[at], least(regs[at], errors[at]), float(np.nanmin(errors[at])))
-
-
 
 
 def _held_out_residuals(found: Candidate, folds: list[Fold]) -> tuple[Tensor, Tensor]:

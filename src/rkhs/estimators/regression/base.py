@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 from torch import Tensor
@@ -365,6 +366,33 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         found = LeftOutMachine(self, self.model_, X, diag, gram)
         joint = self._joint_p_values(found)
         return found.each(found.calibration.p_values) if joint is None else joint
+
+    def left_out_residuals(self, *, gram: ArrayLike | None = None) -> np.ndarray:
+        """Residuals of the training rows, each by the fit without it, and without the rows of its group.
+
+        The settings stay as they are, a learned metric too: compare
+        :meth:`OperatorKernelRegressorCV.nested_residuals`.
+
+        Parameters
+        ----------
+        gram : array of shape (n, n), optional
+            The Gram matrix of the fit, with ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            ``y_i`` less the prediction. O(n^3); of leaves they are known.
+
+        Raises
+        ------
+        InputError
+            Where rows cannot be left out in closed form.
+        """
+        check_is_fitted(self)
+        if self.model_.left_out is not None:
+            return np.asarray(self.model_.left_out)
+        K = None if gram is None else torch.as_tensor(np.asarray(gram, dtype=np.float64))
+        return self.model_.in_units(self.model_.calibrated(K).in_groups(self.groups_).residuals)
 
     def _folds_of_metric(self) -> FoldMachines | None:
         """Machines of folds where the metric was learned from the rows of the fit; fitted when first asked for."""

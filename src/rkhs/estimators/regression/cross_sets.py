@@ -67,7 +67,7 @@ def sets_of_leaves(machine: KernelEstimator, X: Any, coverage: float, shape: Set
         raise InputError("shape='ellipsoid' needs one system of all rows; with leaves use shape='box' or 'ball'")
     model, residuals = machine.model_, machine.model_.left_out
     assert isinstance(model.map, LeavesMap)
-    parts = [residuals[a:b] for a, b in zip(model.map.starts[:-1], model.map.starts[1:], strict=True)]
+    parts = [residuals[model.map.in_leaf(leaf)] for leaf in range(len(model.map.starts) - 1)]
     sizes = np.stack([_reach(part, coverage, ball=shape == "ball") for part in parts])
     center = np.asarray(machine.predict(X), dtype=np.float64)
     half = machine._in_tiles(X, lambda items: model.map.blend(items, sizes), width=machine._width)
@@ -80,8 +80,9 @@ def sets_of_leaves(machine: KernelEstimator, X: Any, coverage: float, shape: Set
 def deviations_of_leaves(machine: KernelEstimator, X: Any) -> np.ndarray:
     """Root mean square error (m, q) of left-out rows of the leaves that an item is in."""
     model = machine.model_
-    parts = zip(model.map.starts[:-1], model.map.starts[1:], strict=True)
-    squares = np.stack([(model.left_out[a:b] ** 2).mean(0) for a, b in parts])
+    squares = np.stack(
+        [(model.left_out[model.map.in_leaf(leaf)] ** 2).mean(0) for leaf in range(len(model.map.starts) - 1)]
+    )
     return np.sqrt(machine._in_tiles(X, lambda items: model.map.blend(items, squares), width=machine._width))
 
 

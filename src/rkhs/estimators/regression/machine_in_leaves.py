@@ -101,8 +101,8 @@ def fit_in_leaves(
     reg = options.reg
     if chooses:
         reg = in_some_leaves(mapped, [base], leaves).reg
-    cuts = gradient_cuts(mapped)
-    halves, parts = Halves.of(Z, leaves.depth(len(rows)), leaves.shared, cuts, leaves.shared)
+    direction = gradient_cuts(mapped)
+    halves, parts = Halves.of(Z, leaves.depth(len(rows)), leaves.shared, direction, leaves.shared)
     found, left, constants, value = [], [], [], 0.0
     report = progress_reporter(run.name, run.verbose)
     for done, at in enumerate(parts):
@@ -114,12 +114,10 @@ def fit_in_leaves(
         constants.append(part.mean)
         report(done + 1, len(parts))
     coefficients = torch.cat([*found, torch.stack(constants)])
-    normals = resolved._back(halves.normals, rows.X[:1]) if isinstance(resolved, Mapped) else halves.normals
-    sizes = np.cumsum([0, *map(len, parts)])
-    kept = rows.X[torch.cat(parts)]
-    cut = (kept.new_zeros(0) if not len(normals) else _cuts_of(normals, halves, rows.X, Z)).cpu().numpy()
-    features = LeavesMap(resolved, kept.cpu().numpy(), sizes, normals.cpu().numpy(), cut, halves.widths.cpu().numpy())
-    residuals = _blended(features, torch.cat(left), torch.cat(parts), kept, len(rows))
+    places, sizes = torch.cat(parts), np.cumsum([0, *map(len, parts)])
+    cuts = [part.cpu().numpy() for part in _cuts_of_rows(halves, resolved, rows.X, Z)]
+    features = LeavesMap(resolved, rows.X.cpu().numpy(), places.cpu().numpy(), sizes, *cuts)
+    residuals = _blended(features, torch.cat(left), places, rows.X)
     certificates = Certificates(0.0, np.arange(len(rows)), np.arange(0))
     certificates = certificates.on_rows(training.kept, training.given.n_given)
     model = MachineModel(
@@ -134,19 +132,23 @@ def fit_in_leaves(
     return model, Solution(coefficients, value, Reason.CLOSED_FORM, 1, 1), reg
 
 
-def _cuts_of(normals: Tensor, halves: Halves, X: Tensor, Z: Tensor) -> Tensor:
-    """Thresholds along normals of rows ``X`` for those of their mapped rows ``Z``, whose origin may be another."""
-    return halves.cuts + (X[:1] @ normals.mT - Z[:1] @ halves.normals.mT)[0]
+def _cuts_of_rows(halves: Halves, kernel: Kernel, X: Tensor, Z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The cuts of mapped rows ``Z`` as cuts of rows ``X``, whose origin may be another."""
+    if not isinstance(kernel, Mapped) or not len(halves.cuts):
+        return halves.normals, halves.cuts, halves.widths
+    normals = kernel._back(halves.normals, X[:1])
+    return normals, halves.cuts + (X[:1] @ normals.mT - Z[:1] @ halves.normals.mT)[0], halves.widths
 
 
-def _blended(features: LeavesMap, residuals: Tensor, at: Tensor, kept: Tensor, n: int) -> Tensor:
-    """Residuals (m, q) of the rows of leaves by the machines of all leaves that predict them, each without the row.
+def _blended(features: LeavesMap, residuals: Tensor, places: Tensor, X: Tensor) -> Tensor:
+    """Residuals (n, q) of rows by the machines of all leaves that predict them, each without the row.
 
-    ``y - sum_l s_l f_l^(-i)`` is ``sum_l s_l (y - f_l^(-i))``, because the weights of the leaves sum to one. ``at``: the
-    number (m,) of each row among all ``n``.
+    ``y - sum_l s_l f_l^(-i)`` is ``sum_l s_l (y - f_l^(-i))``, because the weights of the leaves sum to one.
+    ``residuals``: (m, q), of the places in the leaves.
     """
-    total = residuals.new_zeros(n, residuals.shape[1])
-    for leaf, rows, share in features.tree(kept).parts(kept):
-        own = (rows >= int(features.starts[leaf])) & (rows < int(features.starts[leaf + 1]))
-        total.index_add_(0, at[rows[own]], share[own][:, None] * residuals[rows[own]])
-    return total[at]
+    total, number = residuals.new_zeros(len(X), residuals.shape[1]), torch.empty(len(X), dtype=torch.long)
+    for leaf, rows, share in features.tree(X).parts(X):
+        first, last = int(features.starts[leaf]), int(features.starts[leaf + 1])
+        number[places[first:last]] = torch.arange(first, last)
+        total.index_add_(0, rows, share[:, None] * residuals[number[rows]])
+    return total

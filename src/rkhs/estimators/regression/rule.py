@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from torch import Tensor
 from rkhs.estimators.regression.machine_in_leaves import in_some_leaves
 from rkhs.models import FoldMachines
 from rkhs.selection.halving import Rows, candidate_kernels, column_deviations, solved
-from rkhs.selection.input_metric import KINDS, Choice, choose, importances
+from rkhs.selection.input_metric import KINDS, Choice, Kind, choose, importances
 
 if TYPE_CHECKING:
     from rkhs.spaces.features import Leaves
@@ -21,7 +22,7 @@ _FOLDS = 5
 _FOLD_ROWS = 500  # rows from which the metric of a fold is learned
 
 
-def choose_machine(rows: Rows, kinds: tuple[str, ...], leaves: Leaves | None) -> tuple[Choice, np.ndarray]:
+def choose_machine(rows: Rows, kinds: Sequence[Kind], leaves: Leaves | None) -> tuple[Choice, np.ndarray]:
     """Apply the rule; importances (d,) of the columns. With leaves, kernel and regulariser are chosen in some."""
     found = choose(rows, kinds)
     candidate = found.candidate

@@ -143,7 +143,7 @@ class Regression:
     def _errors_of_some(
         self, T: Tensor, values: Tensor, regs: np.ndarray, w: Tensor, group_ids: np.ndarray | None
     ) -> np.ndarray:
-        """Shares of the variance that are lost for rows left out of subsamples, whose noise ``n reg`` is that of all."""
+        """Shares of the variance lost for rows left out of subsamples, whose noise ``n reg`` is that of all rows."""
         found = []
         for number in range(_SUBSAMPLES):
             rows = subsample(len(T), group_ids, _SUBSAMPLE, 0, number)

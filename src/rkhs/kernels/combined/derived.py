@@ -306,8 +306,8 @@ class MappedInputs(Mapped):
         W = real_array(self.W, "MappedInputs.W")
         if W.ndim != 2 or len(W) != X.shape[1] or not np.isfinite(W).all() or not W.any():
             raise InputError(
-                f"MappedInputs.W must be a finite matrix with {X.shape[1]} rows, one per column of X, not all zero; got "
-                f"shape {W.shape}"
+                f"MappedInputs.W must be a finite matrix with {X.shape[1]} rows, one per column of X, not all zero; "
+                f"got shape {W.shape}"
             )
         return tensor_like(W, X)
 

@@ -111,10 +111,11 @@ class LeavesMap(KernelValues):
     ----------
     kernel : Kernel
         Resolved, on vectors.
-    items : array of shape (m, d)
-        Rows of the leaves, one leaf after the other; some are in two leaves.
+    items : array of shape (n, d)
+    places : array of shape (m,)
+        Indices of the rows of the leaves, one leaf after the other; some are in two leaves.
     starts : array of shape (leaves + 1,)
-        Index of the first row of each leaf, and m.
+        Index of the first place of each leaf, and m.
     normals, cuts, widths : arrays of shape (leaves - 1, d), (leaves - 1,) and (leaves - 1,)
         Cuts of the tree, level by level: ``<normal, x> = cut``, and half of the width of the zone in which both sides
         count.
@@ -129,15 +130,18 @@ class LeavesMap(KernelValues):
     >>> import torch
     >>> from rkhs.features import LeavesMap
     >>> from rkhs.kernels import Linear
-    >>> map = LeavesMap(Linear(), np.array([[1.0], [2.0]]), np.arange(3), np.ones((1, 1)), np.zeros(1), np.ones(1))
-    >>> map.raw(torch.tensor([[-3.0], [0.0]]))
+    >>> X, cut = np.array([[1.0], [2.0]]), (np.ones((1, 1)), np.zeros(1), np.ones(1))
+    >>> LeavesMap(Linear(), X, np.arange(2), np.arange(3), *cut).raw(torch.tensor([[-3.0], [0.0]]))
     tensor([[-3., -0.,  1.,  0.],
             [ 0.,  0., 0.5, 0.5]])
     """
 
-    def __init__(self, kernel: Kernel, items: Any, starts: Any, normals: Any, cuts: Any, widths: Any) -> None:
+    def __init__(
+        self, kernel: Kernel, items: Any, places: Any, starts: Any, normals: Any, cuts: Any, widths: Any
+    ) -> None:
         self.kernel = kernel
         self.items = items
+        self.places = places
         self.starts = starts
         self.normals = normals
         self.cuts = cuts
@@ -145,10 +149,12 @@ class LeavesMap(KernelValues):
 
     def check_stored(self) -> None:
         """Sizes must agree."""
-        m, leaves = len(self.items), len(self.starts) - 1
-        check_items_stored(self.kernel, self.items, m)
+        m, leaves = len(self.places), len(self.starts) - 1
+        check_items_stored(self.kernel, self.items, len(self.items))
+        check_places("places", self.places, len(self.items))
         check_places("starts", self.starts, m + 1)
-        if leaves < 1 or leaves & (leaves - 1) or self.starts[0] or self.starts[-1] != m or (np.diff(self.starts) < 1).any():
+        ends_fit = leaves >= 1 and self.starts[0] == 0 and self.starts[-1] == m
+        if not ends_fit or leaves & (leaves - 1) or (np.diff(self.starts) < 1).any():
             raise InputError("a model file must have 1, 2, 4, 8 or more leaves, each with rows; got others")
         check_shape("normals", self.normals, leaves - 1, self.items.shape[1])
         check_shape("cuts", self.cuts, leaves - 1)
@@ -158,35 +164,39 @@ class LeavesMap(KernelValues):
 
     @property
     def kept(self) -> Any:
-        """Rows of the leaves."""
+        """All training rows."""
         return self.items
 
     @property
     def width(self) -> int:
-        """Number of rows of all leaves, and of leaves."""
-        return len(self.items) + len(self.starts) - 1
+        """Number of places in all leaves, and of leaves."""
+        return len(self.places) + len(self.starts) - 1
+
+    def in_leaf(self, leaf: int) -> np.ndarray:
+        """Indices of the rows of a leaf."""
+        return np.asarray(self.places[self.starts[leaf] : self.starts[leaf + 1]])
 
     @property
     def row_size(self) -> int:
-        """Numbers per row for its way through the tree: kernel values are computed for some rows of a leaf at a time."""
+        """Numbers per row for its way through the tree; kernel values are computed for some rows at a time."""
         return _ROW_SIZE
 
     def tree(self, like: Tensor) -> Tree:
         """The cuts, with the dtype and on the device of a tensor."""
         return Tree(*(tensor_like(part, like) for part in (self.normals, self.cuts, self.widths)))
 
-    def _parts(self, items: Tensor) -> Iterator[tuple[slice, int, Tensor, Tensor]]:
-        """Columns of the raw features of each leaf, the column of its weight, the rows inside, and their weights."""
+    def _parts(self, items: Tensor) -> Iterator[tuple[slice, int, Tensor, Tensor, Tensor]]:
+        """Columns of each leaf, that of its weight, its rows, and some items inside with their weights there."""
         for leaf, rows, share in self.tree(items).parts(items):
             columns = slice(int(self.starts[leaf]), int(self.starts[leaf + 1]))
+            kept = tensor_like(self.items[self.in_leaf(leaf)], items)
             for some in torch.arange(len(rows), device=items.device).split(_TILE):
-                yield columns, len(self.items) + leaf, rows[some], share[some]
+                yield columns, len(self.places) + leaf, kept, rows[some], share[some]
 
     def raw(self, items: Tensor) -> Tensor:
         """Weighted kernel values with the rows of all leaves, and the weights of the leaves."""
         found = items.new_zeros(len(items), self.width)
-        for columns, constant, rows, share in self._parts(items):
-            kept = tensor_like(self.items[columns], items)
+        for columns, constant, kept, rows, share in self._parts(items):
             found[rows, columns] = share[:, None] * self.kernel._gram(items[rows], kept)
             found[rows, constant] = share
         return found
@@ -194,8 +204,8 @@ class LeavesMap(KernelValues):
     def times(self, items: Tensor, C: Tensor) -> Tensor:
         """``raw(items) C`` by the leaves that count alone. O(m size d)."""
         found = torch.zeros(len(items), C.shape[1], dtype=C.dtype, device=C.device)
-        for columns, constant, rows, share in self._parts(items):
-            K = self.kernel._gram(items[rows], tensor_like(self.items[columns], items)).to(C)
+        for columns, constant, kept, rows, share in self._parts(items):
+            K = self.kernel._gram(items[rows], kept).to(C)
             found.index_add_(0, rows, share[:, None].to(C) * (K @ C[columns] + C[constant]))
         return found
 
