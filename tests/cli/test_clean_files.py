@@ -12,8 +12,9 @@ import pytest
 
 import rkhs
 from rkhs.cli import inputs
+from rkhs.cli.classification import suspicious_labels, suspicious_sentence
 from rkhs.cli.main import main
-from rkhs.data import load_molecules
+from rkhs.data import Dataset, load_molecules
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 2)) @ RNG.normal(size=(2, 3)) + 0.2 * RNG.normal(size=(300, 3))
@@ -155,3 +156,58 @@ def test_views_of_other_shapes_need_the_name_of_one(capsys: pytest.CaptureFixtur
         "or the name of one with --read key=NAME; got None and the arrays 'first', 'second'" in capsys.readouterr().err
     )
     assert main(["fit", "odd.npz", "--gram", "--read", "key=first", "--estimator", "kpca", "-o", "odd.rkhs"]) == 0
+
+
+def test_columns_left_out_by_position_are_left_out_of_new_files_too() -> None:
+    lines = [f"r{i}," + ",".join(map(str, row)) for i, row in enumerate(FRAME.to_numpy()[:60].tolist())]
+    Path("named.csv").write_text("\n".join(lines) + "\n")  # names of rows in the first column, none of columns
+    FRAME[["a", "y"]][:60].to_csv("inputs.csv", index=False, header=False)
+    flags = ["--predict", "2", "--drop-columns", "1", "--read", "header=None", "--set", "regs=[0.01]"]
+    assert main(["fit", "named.csv", *flags, "-o", "q.rkhs", "--quiet"]) == 0
+    for name in ("named.csv", "inputs.csv"):
+        assert main(["predict", "q.rkhs", name, "-o", f"{name}.npy"]) == 0
+    np.testing.assert_array_equal(np.load("named.csv.npy"), np.load("inputs.csv.npy"))
+
+
+def test_labels_of_classes_that_overlap_are_not_called_wrong() -> None:
+    """As many rows are contradicted as the probabilities say, until labels are changed."""
+    rng = np.random.default_rng(0)
+    share = rng.beta(0.7, 0.7, 400)
+    shares, y = np.stack([1.0 - share, share], 1), (rng.uniform(size=400) < share).astype(str)
+    data, rows = Dataset(shares, "vectors", None, None, "t.csv"), np.arange(400)
+    contradicted = (np.abs(share - (y == "True")) > 0.75).sum()
+    assert contradicted > 10
+    assert len(suspicious_labels(data, rows, y, shares)) < 0.2 * contradicted
+    changed = np.argsort(-share)[:12]
+    y[changed] = "False"
+    found = suspicious_labels(data, rows, y, shares)
+    assert {one["row"] for one in found} >= {f"row {i + 1}" for i in changed}
+    assert len(found) <= 24
+    (sentence,) = suspicious_sentence(data, found)
+    assert f"contradict, the 10 strongest of {len(found)} (all with --json): row " in sentence
+    assert sentence.count(", by the others ") == 10
+
+
+def test_peptides_are_compared_place_by_place_and_empty_cells_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """A number that depends on the letter of each place; rows without a text, in the fit and in a new file."""
+    rng = np.random.default_rng(0)
+    places = rng.integers(0, 20, (160, 9))
+    y = rng.normal(size=(9, 20))[np.arange(9), places].sum(1)
+    texts = ["".join(row) for row in np.array(list("ACDEFGHIKLMNPQRSTVWY"))[places]]
+    texts[3] = texts[8] = texts[150] = ""
+    frame = pd.DataFrame({"id": [f"i{i}" for i in range(160)], "peptide": texts, "y": y})
+    frame[:140].to_csv("peptides.csv", index=False)
+    frame[140:].to_csv("others.csv", index=False)
+    flags = ["--kind", "sequences", "--columns", "peptide", "--index-column", "id"]
+    assert main(["fit", "peptides.csv", *flags, "--predict", "y", "-o", "s.rkhs"]) == 0
+    printed = capsys.readouterr()
+    assert "left out (no known cell): rows 4, 9" in printed.err
+    assert "138 items" in printed.out
+    assert (
+        "kernel: Positions(), chosen by the numbers; leave-one-out errors (1: the mean alone): Spectrum" in printed.out
+    )
+    assert main(["predict", "s.rkhs", "others.csv", "-o", "found.csv"]) == 0
+    assert "left out (no known cell): rows 11" in capsys.readouterr().err
+    found = pd.read_csv("found.csv", index_col=0)["y"]
+    assert [*found.index] == [f"i{i}" for i in range(140, 160) if i != 150]
+    assert np.corrcoef(found, np.delete(y[140:], 10))[0, 1] ** 2 > 0.4

@@ -30,7 +30,7 @@ class Rows:
     data: Dataset
     columns: dict[str, list[np.ndarray]]  # by flag
     names: list[str]  # of the columns to predict
-    places: list[int]  # of columns without names that were taken from the file
+    places: list[int]  # of columns without names that are no inputs
 
     def column(self, flag: str) -> np.ndarray | None:
         """The only column of a flag; None without one."""
@@ -43,7 +43,7 @@ def read_rows(args: argparse.Namespace, **wanted: Any) -> Rows:
     named = {f"--{word}": _as_list(value) for word, value in wanted.items() if value is not None}
     source = open_source(args, args.input, columns=bool(named) and getattr(args, "labels", None) is None)
     found: dict[str, list[np.ndarray]] = {}
-    seconds, places = {}, list[int]()
+    seconds, places = {}, _places(source, named_columns(args.drop_columns))
     for flag, names in named.items():
         if second_file(args, flag) is None:
             places += _places(source, names)
@@ -94,7 +94,7 @@ def second_file(args: argparse.Namespace, flag: str) -> str | None:
 
 
 def _places(source: Source, taken: Sequence[str | int]) -> list[int]:
-    """Positions of columns that are taken from a table without names, which new files may have too."""
+    """Positions of columns of a table without names that are no inputs, which new files may have too."""
     if source.frame is None or names_of(source.frame) is not None:
         return []
     return sorted(int(name) for name in taken)

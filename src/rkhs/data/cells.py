@@ -32,6 +32,11 @@ def row_names(frame: Any) -> tuple[str, ...] | None:
     return tuple("" if name != name else unescape_formula(str(name)) for name in frame.index)
 
 
+def row_title(frame: Any) -> str | None:
+    """Name of the column that names the rows."""
+    return None if frame.index.name is None else str(frame.index.name)
+
+
 def column_cells(column: Any, where: str, kind: str | None = None) -> np.ndarray:
     """A column as numbers with NaN for gaps, or as texts or days with None for gaps."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.data.arrays import load_arrays, read_array
-from rkhs.data.cells import names_of, number_columns, row_names
+from rkhs.data.cells import names_of, number_columns, row_names, row_title
 from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, check_finite, keep_rows
 from rkhs.data.text import number_in
 
@@ -154,8 +154,8 @@ def curves_of(frame: Any, source: str) -> Dataset:
         names = names_of(frame)
     times = None if names is None else _times_named(names, source)
     columns = number_columns(frame, source, "curves")
-    title = None if frame.index.name is None else str(frame.index.name)
-    data = Dataset(np.column_stack(columns), "curves", row_names(frame), names, source, row_title=title)
+    X = np.column_stack(columns)
+    data = Dataset(X, "curves", row_names(frame), names, source, row_title=row_title(frame))
     return _on_times(data, times)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from rkhs._core.dates import Day, day_numbers
 from rkhs._core.errors import InputError, RkhsError, nearest, optional, quote
-from rkhs.data.cells import column_cells, names_of, refuse_infinite, row_names
+from rkhs.data.cells import column_cells, names_of, refuse_infinite, row_names, row_title
 from rkhs.data.dataset import (
     NOTHING_KNOWN,
     Dataset,
@@ -320,8 +320,7 @@ def _rows_of(frame: Frame, source: str, kinds: Sequence[str] | None) -> Dataset:
     kind: Kind = "table" if X.dtype == object else "vectors"
     if kind == "vectors":
         check_finite(X, source, names)
-    title = None if frame.index.name is None else str(frame.index.name)
-    return Dataset(X, kind, row_names(frame), names, source, row_title=title, dates=tuple(dates))
+    return Dataset(X, kind, row_names(frame), names, source, row_title=row_title(frame), dates=tuple(dates))
 
 
 def _cells_of(frame: Frame, source: str, kinds: Sequence[str] | None) -> tuple[np.ndarray, list[str]]:

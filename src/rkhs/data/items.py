@@ -12,7 +12,7 @@ import numpy as np
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError, quote
 from rkhs.data.arrays import array_shapes, load_npy, read_array
-from rkhs.data.cells import column_cells, names_of, row_names
+from rkhs.data.cells import column_cells, names_of, row_names, row_title
 from rkhs.data.curves import curves_of, read_curve_arrays
 from rkhs.data.dataset import (
     NOTHING_KNOWN,
@@ -225,7 +225,7 @@ def _texts_of(frame: Frame, file: Path, kind: Any) -> Dataset:
         )
     cells = column_cells(frame.iloc[:, 0], str(file), "text")
     texts = ["" if cell is None else cell for cell in cells]
-    data = Dataset(np.array(texts, object), kind, row_names(frame), None, str(file))
+    data = Dataset(np.array(texts, object), kind, row_names(frame), None, str(file), row_title=row_title(frame))
     known = np.array([*map(bool, texts)])
     return data if known.all() else keep_rows(data, known, NOTHING_KNOWN)
 

@@ -69,7 +69,7 @@ def numbers_where_all(frame: Any) -> Any:
 
 def molecules(frame: Any, column: Any, source: str, recipe: dict[str, Any], start: int = 0) -> Dataset:
     """Fingerprints of a column of SMILES; what cannot be read is left out with ``on_error="skip"``."""
-    from rkhs.data.cells import column_cells, row_names
+    from rkhs.data.cells import column_cells, row_names, row_title
 
     cells = column_cells(frame[column], source, "text")
     smiles = ["" if cell is None else cell for cell in cells]
@@ -86,7 +86,7 @@ def molecules(frame: Any, column: Any, source: str, recipe: dict[str, Any], star
         source,
         smiles=tuple(smiles[i] for i in kept),
         skipped=tuple(replace(bad, row=bad.row + start) for bad in prints.skipped),
-        row_title=None if frame.index.name is None else str(frame.index.name),
+        row_title=row_title(frame),
         start=start,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, warn
 from rkhs.data.arrays import choose_array, load_arrays
-from rkhs.data.cells import names_of, number_columns, row_names
+from rkhs.data.cells import names_of, number_columns, row_names, row_title
 from rkhs.data.dataset import Dataset, refuse_empty
 from rkhs.data.formats import extension_of
 from rkhs.data.frames import read_frame
@@ -31,7 +31,7 @@ def series_of(frame: Any, source: str) -> Dataset:
     """One series per row of a frame of numbers; gaps at its end are padding."""
     rows = np.column_stack(number_columns(frame, source, "a series"))
     series = [_without_padding(row[:, None], f"{source}: row {i}") for i, row in enumerate(rows, 1)]
-    return Dataset(np.fromiter(series, object), "series", row_names(frame), None, source)
+    return Dataset(np.fromiter(series, object), "series", row_names(frame), None, source, row_title=row_title(frame))
 
 
 def _of_archive(file: Path) -> Dataset:
