@@ -74,7 +74,6 @@ def refuse_infinite(cells: np.ndarray, where: str) -> None:
 
 
 def _days_of(times: Any) -> list[Day]:
-    """Times of pandas as days, those with a zone in UTC."""
     if times.dt.tz is not None:
         times = times.dt.tz_convert("UTC").dt.tz_localize(None)
     return [Day(number) for number in times.to_numpy().astype("M8[us]").astype(np.int64) / _DAY]

@@ -153,8 +153,7 @@ def curves_of(frame: Any, source: str) -> Dataset:
         frame = frame.set_index(frame.columns[0])
         names = names_of(frame)
     times = None if names is None else _times_named(names, source)
-    columns = number_columns(frame, source, "curves")
-    X = np.column_stack(columns)
+    X = np.column_stack(number_columns(frame, source, "curves"))
     data = Dataset(X, "curves", row_names(frame), names, source, row_title=row_title(frame))
     return _on_times(data, times)
 
