@@ -17,7 +17,6 @@ from rkhs.data.columns import (
     TENFOLD,
     TWINS,
     column_remarks,
-    listed,
     repeats_items as repeats_items,
     rounded,
     row_copies,
@@ -124,20 +123,12 @@ def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> li
 
 def _filling_sentence(data: Dataset, read: str) -> str:
     """What becomes of gaps, texts and numbers of a table."""
-    cells = data.X.ravel().tolist()
-    gaps = sum(cell is None for cell in cells)
-    texts = [name for name, column in zip(titles_of(data), data.X.T, strict=True) if any(map(_is_text, column))]
-    changes = []
-    if gaps:
-        changes.append(f"{gaps} empty {'cell is' if gaps == 1 else 'cells are'} filled from the nearest rows")
-    if texts:
-        changes.append(f"texts become columns of zeros and ones ({listed(texts)})")
-    changes.append("all are standardised" if read == "filled" else "numbers become normal scores of their ranks")
-    return f"columns: {', '.join(changes)}; decoding gives cells of the table"
-
-
-def _is_text(cell: Any) -> bool:
-    return isinstance(cell, str)
+    gaps = sum(cell is None for cell in data.X.ravel().tolist())
+    how = "are standardised" if read == "filled" else "become normal scores of their ranks"
+    return (
+        f"columns: {gaps} empty cells are filled from the nearest rows, texts become columns of zeros and ones, "
+        f"numbers {how}; decoding gives cells of the table"
+    )
 
 
 def column_notes(data: Dataset) -> list[str]:
