@@ -18,7 +18,6 @@ from rkhs.data.columns import (
     TWINS,
     column_remarks,
     repeats_items as repeats_items,
-    rounded,
     row_copies,
     share_a_unit,
     spreads,
@@ -118,7 +117,7 @@ def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> li
     spread = (
         f"The spread of {names[found.widest]} is {found.most:.3g}, that of {names[found.narrowest]} {found.least:.3g}"
     )
-    return [f"columns: {how}. {spread}, {rounded(found.ratio)} times less", *column_notes(data)]
+    return [f"columns: {how}. {spread}, {found.ratio:,.0f} times less", *column_notes(data)]
 
 
 def _filling_sentence(data: Dataset, read: str) -> str:
@@ -144,9 +143,8 @@ def column_notes(data: Dataset) -> list[str]:
 
 def _remarks(data: Dataset) -> list[str]:
     """What is said of the columns of a table, and the flag that leaves some out."""
-    remarks = column_remarks(data.X, titles_of(data), data.dates)
-    notes = [f"note: {text}" for text in (row_copies(data.X), *(remark.text for remark in remarks)) if text]
-    names = list(dict.fromkeys(name for remark in remarks for name in remark.leave_out))
+    remarks, names = column_remarks(data.X, titles_of(data), data.dates)
+    notes = [f"note: {text}" for text in (row_copies(data.X), *remarks) if text]
     if names:
         notes.append(f"note: --drop-columns {shlex.quote(','.join(names))} leaves them out")
     return notes

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -105,53 +105,34 @@ def _most_common(values: np.ndarray) -> float:
     return float(np.unique(values, return_counts=True)[1].max()) / len(values)
 
 
-class Remark(NamedTuple):
-    """A sentence about columns, and the names of those that may better be left out."""
+def column_remarks(X: np.ndarray, names: Sequence[str], dates: Collection[str] = ()) -> tuple[list[str], list[str]]:
+    """Say which columns are constant, names or counters of rows, or dates; and list those to leave out."""
+    import pandas
 
-    text: str
-    leave_out: tuple[str, ...] = ()
-
-
-class Column:
-    """A column: its known cells, texts or numbers, and how many of them differ."""
-
-    def __init__(self, cells: np.ndarray, title: str) -> None:
-        self.title, self.rows, self.is_text = title, len(cells), False
-        if cells.dtype == object:
-            known = [cell for cell in cells.tolist() if cell is not None and cell == cell]
-            self.is_text = any(isinstance(cell, str) for cell in known)
-            cells = np.array([_number(cell) for cell in known])
-        self.known: Any = known if self.is_text else cells[np.isfinite(cells)]
-        self.different = len(set(self.known)) if self.is_text else len(np.unique(self.known))
-
-    @property
-    def counts_rows(self) -> bool:
-        """Whether whole numbers all differ and rise or fall by one."""
-        if self.is_text or len(self.known) < _FEW:
-            return False
-        steps = np.diff(self.known)
-        return bool((steps == 1.0).all() or (steps == -1.0).all())
-
-    @property
-    def is_name(self) -> bool:
-        """Whether texts all differ."""
-        return self.is_text and len(self.known) >= _FEW and self.different == len(self.known)
-
-
-def column_remarks(X: np.ndarray, names: Sequence[str], dates: Collection[str] = ()) -> list[Remark]:
-    """Say which columns are constant, names or counters of rows, or dates."""
-    columns = [Column(cells, str(name)) for cells, name in zip(X.T, names, strict=True)]
-    constant = [column.title for column in columns if column.different == 1]
-    of_rows = tuple(column.title for column in columns if column.is_name or column.counts_rows)
+    columns = [
+        (str(name), pandas.Series(cells).dropna().infer_objects()) for name, cells in zip(names, X.T, strict=True)
+    ]
+    constant = [name for name, cells in columns if cells.nunique() == 1]
+    of_rows = [name for name, cells in columns if _is_of_rows(cells)]
     remarks = []
     if constant:
-        remarks.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)})."))
+        remarks.append(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)}).")
     if of_rows:
         text = "all values differ or count the rows, so they do not describe items; leave them out"
-        remarks.append(Remark(f"{listed(of_rows)}: {text}.", of_rows))
+        remarks.append(f"{listed(of_rows)}: {text}.")
     if dates:
-        remarks.append(Remark(f"{listed(list(dates))}: dates, read as days since the first of January 1970."))
-    return remarks
+        remarks.append(f"{listed(list(dates))}: dates, read as days since the first of January 1970.")
+    return remarks, of_rows
+
+
+def _is_of_rows(cells: Any) -> bool:
+    """Whether the known cells of a column are texts that all differ, or numbers that rise or fall by one."""
+    if len(cells) < _FEW:
+        return False
+    if cells.dtype.kind not in "biuf":
+        return bool(cells.nunique() == len(cells))
+    steps = np.diff(cells.to_numpy(dtype=float))
+    return bool((steps == 1.0).all() or (steps == -1.0).all())
 
 
 COPIES = ("row is a copy of an earlier one", "rows are copies of earlier ones")
@@ -191,11 +172,6 @@ def _number(cell: Any) -> float:
 def many(count: int, one: str, more: str) -> str:
     """A number with its noun and verb."""
     return f"{count} {one if count == 1 else more}"
-
-
-def rounded(number: float) -> str:
-    """Two digits, without an exponent where it can be read without."""
-    return f"{float(f'{number:.2g}'):,.0f}" if number < 1e6 else f"{number:.1e}"
 
 
 def listed(names: Sequence[str] | np.ndarray) -> str:
