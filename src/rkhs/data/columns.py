@@ -135,20 +135,22 @@ def _is_of_rows(cells: Any) -> bool:
     return bool((steps == 1.0).all() or (steps == -1.0).all())
 
 
-COPIES = ("row is a copy of an earlier one", "rows are copies of earlier ones")
-TWINS = ("molecule has the fingerprint of an earlier one", "molecules have the fingerprint of an earlier one")
 ON_BOTH_SIDES = "copies on both sides of a split make errors look too small"
-_OF_TWINS = "a map or model of fingerprints takes them for copies"
+COPIES = "row is a copy of an earlier one", "rows are copies of earlier ones", ON_BOTH_SIDES
+TWINS = (
+    "molecule has the fingerprint of an earlier one",
+    "molecules have the fingerprint of an earlier one",
+    "a map or model of fingerprints takes them for copies",
+)
 
 
-def row_copies(X: np.ndarray, wording: tuple[str, str] = COPIES, *, least: float = 0.05) -> str:
+def row_copies(X: np.ndarray, wording: tuple[str, str, str] = COPIES, *, least: float = 0.05) -> str:
     """A sentence about rows that are copies of earlier ones, if they are this share of all; else nothing."""
     cells = X.tolist() if X.dtype == object else (row.tobytes() for row in np.ascontiguousarray(X))
     copies = len(X) - len({tuple(row) if isinstance(row, list) else row for row in cells})
     if copies < max(1.0, least * len(X)):
         return ""
-    harm = _OF_TWINS if wording is TWINS else ON_BOTH_SIDES
-    return f"{many(copies, *wording)}: {harm}."
+    return f"{many(copies, *wording[:2])}: {wording[2]}."
 
 
 def repeats_items(kind: str, X: np.ndarray | None) -> bool:
