@@ -102,7 +102,7 @@ def few_candidates() -> Iterator[dict[str, Any]]:
     Yields what is replaced, by name. What most tests ask does not depend on the model that is chosen, nor on where a
     descent ends, nor on how often an accuracy is measured; the others use ``all_candidates`` or ``long_fits``.
     """
-    from rkhs.cli import class_choices
+    from rkhs.cli import classification
     from rkhs.estimators import operator_regressor_cv
     from rkhs.estimators.autoencoder import choice_in_memory, choice_on_landmarks, settings
     from rkhs.estimators.maps import decoder, fit
@@ -128,7 +128,7 @@ def few_candidates() -> Iterator[dict[str, Any]]:
         (decoder, "_WIDTHS_AND_REGS"): decoder._WIDTHS_AND_REGS[1:2],
         (decoder, "_FOLDS"): 2,
         (comparison, "_TREES"): 5,
-        (class_choices, "REPEATS"): 1,
+        (classification, "REPEATS"): 1,
         (operator_regressor_cv, "_BANDWIDTHS"): ("median",),
         (fit, "_FROM_COMPONENTS"): ((4.0, 4), (1.0, 8)),
         (neighbour_map, "_STEPS"): 5,

@@ -8,11 +8,11 @@ from tools.measure_house import GOALS, measures
 # docs/results/sizes.md has what each capability takes.
 CEILINGS = {
     "statements of the library": 22_538,
-    "statements of the tools": 6_857,
+    "statements of the tools": 6_623,
     "names in words of this project alone": 0,
-    "docstring lines behind no door": 2_728,
+    "docstring lines behind no door": 2_689,
     "functions of complexity above 15": 0,
-    "functions of complexity above 10": 59,
+    "functions of complexity above 10": 44,
     "import circles": 0,
     "modules behind kernel_autoencoder": 116,
     "files that name an option": 11,

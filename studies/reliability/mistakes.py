@@ -408,7 +408,7 @@ MISTAKES = (
     Mistake(
         "columns by position where the model knows their names",
         "cli/inputs.py",
-        "return frame.iloc[:, [found.index(name) for name in names]]",
+        "return frame[[frame.columns[found.index(name)] for name in names]]",
         "return frame.iloc[:, : len(names)]",
         ("cli/test_commands.py", "cli/test_kinds.py"),
     ),

@@ -151,12 +151,3 @@ def test_a_table_in_different_units_is_standardised_and_says_so(folder: Path, ca
     assert (np.abs(back - X) < 0.2 * X.std(0)).all()
     assert main(["transform", "m.rkhs", "table.csv", "-o", "again.csv"]) == 0
     np.testing.assert_allclose(read_table("again.csv").X, rkhs.load("m.rkhs").transform(X), rtol=1e-12, atol=1e-12)
-
-
-def test_columns_that_say_nothing_of_an_item_are_named(folder: Path, capsys: pytest.CaptureFixture) -> None:
-    titles = ["customer_id", "age", "rate", "income", "again"]
-    rows = np.column_stack([np.arange(7001, 7025), X, X[:, 0]])
-    write_codes("ids.csv", rows, column_names=titles)
-    assert main(["fit", "ids.csv", "-o", "m.rkhs", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)["columns"]["notes"]
-    assert any("again" in sentence and "age" in sentence for sentence in said)

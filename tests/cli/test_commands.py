@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import rkhs
-from rkhs.cli import main as entry
+from rkhs.cli import decode, main as entry
 from rkhs.cli.main import main
 from rkhs.data import load_molecules
 from tests.tables import read_table
@@ -285,14 +285,15 @@ def test_ctrl_c_ends_a_process_that_leaves_no_half_file(folder: Path) -> None:
     assert not [name for name in os.listdir() if name.startswith(("x", ".x"))]
 
 
-def test_molecules_are_streamed_with_their_names(folder: Path) -> None:
+def test_molecules_are_streamed_with_their_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("rdkit", reason="fingerprints need the extra 'chem'")
     smiles = [f"C{'C' * i}O" for i in range(12)] + ["c1ccccc1", "CCN"]
     Path("train.smi").write_text("".join(f"{s} m{i}\n" for i, s in enumerate(smiles[:9])))
     Path("library.smi").write_text("".join(f"{s} m{i}\n" for i, s in enumerate(smiles)))
     assert run("fit", "train.smi", "-o", "m.rkhs", "--codes", "z.csv") == 0
-    assert run("decode", "m.rkhs", "z.csv", "-o", "a.csv", "--candidates", "library.smi", "--chunk-rows", "3") == 0
     assert run("decode", "m.rkhs", "z.csv", "-o", "b.csv", "--candidates", "library.smi") == 0
+    monkeypatch.setattr(decode, "_CANDIDATES", 3)
+    assert run("decode", "m.rkhs", "z.csv", "-o", "a.csv", "--candidates", "library.smi") == 0
     chunked, whole = table("a.csv"), table("b.csv")
     assert [row["name"] for row in chunked] == [row["name"] for row in whole]
     assert all(row["smiles"] == smiles[int(row["candidate"]) - 1] for row in chunked)
@@ -330,7 +331,7 @@ def test_gram_matrices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["transform", "m.rkhs", "rows2.npy", "-o", "z.csv"], "needs 3 columns; got 2"),
         (
             ["transform", "m.rkhs", "wrong.csv", "-o", "z.csv"],
-            "lacks 'c', of the columns of the training file; it has 'd'",
+            "lacks 'c', of the columns of the training file; it has 'a', 'b', 'd'",
         ),
         (["transform", "m.rkhs", "train.csv", "-o", "z.txt"], "must end in"),
         (["transform", "m.rkhs", "train.csv", "-o", "z.csv", "--layer", "2"], "layer must be"),
@@ -370,14 +371,15 @@ def test_several_gram_matrices_in_one_file(folder: Path, capsys: pytest.CaptureF
     assert run("fit", "train.csv", "--estimator", "GramTransformer", "-o", "odd.rkhs") == 2
 
 
-def test_candidates_are_streamed_from_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_candidates_are_streamed_from_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decode, "_CANDIDATES", 7)
     assert run("fit", "train.csv", "-o", "m.rkhs", "--codes", "z.csv") == 0
     model = rkhs.load("m.rkhs")
     library = np.load("rows.npy")
     write("library.csv", "name,c,a,b", [[f"c{i}", r[2], r[0], r[1]] for i, r in enumerate(library.tolist())])
     for name in ("library.csv", "rows.npy"):
         words = ["decode", "m.rkhs", "z.csv", "-o", "best.csv", "--candidates", name, "--n-best", "4"]
-        assert run(*words, "--chunk-rows", "7") == 0
+        assert run(*words) == 0
         found = table("best.csv")
         expected = model.decode(read_table("z.csv").X, library, n_best=4)
         assert [int(row["candidate"]) - 1 for row in found] == expected.indices.ravel().tolist()
@@ -385,7 +387,7 @@ def test_candidates_are_streamed_from_files(folder: Path, capsys: pytest.Capture
         if name == "library.csv":
             assert all(row["name"] == f"c{int(row['candidate']) - 1}" for row in found)
     Path("bad.csv").write_text("name,a,b,c\n" + "x,1,2,3\n" * 9 + "y,1,2,oops\n")
-    assert run("decode", "m.rkhs", "z.csv", "-o", "best.csv", "--candidates", "bad.csv", "--chunk-rows", "4") == 2
+    assert run("decode", "m.rkhs", "z.csv", "-o", "best.csv", "--candidates", "bad.csv") == 2
 
 
 def test_engines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

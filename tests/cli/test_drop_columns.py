@@ -47,7 +47,7 @@ def test_columns_are_left_out_of_a_mixed_table(folder: Path, capsys: pytest.Capt
     found = json.loads(capsys.readouterr().out)["columns"]
     assert found["filled"]
     (said,) = found["notes"]
-    assert "1 empty cell is filled from the nearest rows, texts become columns of zeros and ones (zone)" in said
+    assert "1 empty cells are filled from the nearest rows, texts become columns of zeros and ones, numbers are" in said
     assert main(["transform", "m.rkhs", "customers.csv", "-o", "z.npy"]) == 0
 
 
@@ -68,6 +68,20 @@ def test_predicted_columns_are_left_out_too(folder: Path, capsys: pytest.Capture
 def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
     assert main(["fit", "customers.csv", *words, *FAST]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_positions_do_not_count_the_column_of_names_with_or_without_a_header(folder: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(12, 4)).round(3)
+    Path("named.csv").write_text("".join(f"r{i},{','.join(map(str, row))}\n" for i, row in enumerate(rows)))
+    np.savetxt("plain.csv", rows, delimiter=",", fmt="%.3f")
+    wanted = rkhs.KernelPCA(2).fit(rows[:, :3]).codes_
+    for file in ("named.csv", "plain.csv"):
+        for words in (["--drop-columns", "3"], ["--columns", "0,1,2"]):
+            assert main(["fit", file, *words, "--read", "header=None", *FAST, "--codes", "z.npy"]) == 0
+            np.testing.assert_array_equal(np.load("z.npy"), wanted)
+        assert main(["transform", "m.rkhs", file, "--columns", "0,1,2", "-o", "z.npy"]) == 0
+        np.testing.assert_allclose(np.load("z.npy"), wanted, atol=1e-9)
+    assert main(["fit", "named.csv", "--read", "header=None", "--drop-columns", "9", *FAST]) == 2
 
 
 def test_names_of_rows_keep_the_title_of_their_column(folder: Path) -> None:
@@ -91,7 +105,7 @@ def test_names_of_rows_keep_the_title_of_their_column(folder: Path) -> None:
 def test_a_table_with_texts_and_gaps_needs_no_flag(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--drop-columns", "signup,churn", "--index-column", "customer_id"]
     assert main(["fit", "customers.csv", *words, *FAST, "--codes", "z.csv"]) == 0
-    assert "1 empty cell is filled from the nearest rows" in capsys.readouterr().out
+    assert "1 empty cells are filled from the nearest rows" in capsys.readouterr().out
     assert main(["decode", "m.rkhs", "z.csv", "-o", "back.csv"]) == 0
     titles, *rows = Path("back.csv").read_text().splitlines()
     assert titles == "customer_id,zone,size,age"

@@ -190,7 +190,7 @@ def test_fingerprints_are_remembered(folder: Path, capsys: pytest.CaptureFixture
     assert fit("m.smi", "--fingerprint", "path(radius=3)") == 2
     assert "--fingerprint path has no option radius; it has n_bits, on_error" in capsys.readouterr().err
     assert fit("m.smi", "--fingerprint", "morgan(radius=1 + 1)") == 2
-    assert "--fingerprint: expected a number or a word for radius; got 1 + 1" in capsys.readouterr().err
+    assert "radius must be an integer from 0 to 100; got '1+1'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -198,18 +198,20 @@ def test_fingerprints_are_remembered(folder: Path, capsys: pytest.CaptureFixture
     [
         ("a.xyz", "1 2\n", (), "a folder of graphs or end in .csv"),
         ("a.txt", "", (), "expected a text per line; got an empty file"),
-        ("a.csv", "", ("--kind", "series"), "expected one row of numbers per series; got none"),
+        ("a.csv", "", ("--kind", "series"), "expected a table; got an empty file"),
         (
             "a.csv",
-            "1,2,3\n1,2\n3,1\n2,5,1\n",
-            ("--kind", "series", "--kernel", "sink"),
-            "one length; item 0 has 3, item 1 has 2",
+            "1,2,3\n1,2\n",
+            ("--kind", "series"),
+            "expected 3 cells in each row, as in the first; got 2",
         ),
+        ("a.ts", "@data\n1,2:a\n", (), "from aeon.datasets import load_from_ts_file"),
+        ("a.tsv", "a\tb\n1\t2\n", ("--kind", "series"), "begins each row with its class"),
         ("a.csv", "a,b\nx,y\n", ("--kind", "sequences"), "sequences stand in one column"),
         ("a.csv", "a,b\n1,2\n3,5\n", ("--kind", "curves"), "named by their times"),
         ("a.csv", "a,b\n1,2\n3,5\n", ("--kernel", "wl"), "WeisfeilerLehman"),
         ("a.csv", "a,b\n1,2\n3,5\n", ("--fingerprint", "path"), "is for molecules, and needs --smiles"),
-        ("a.edges", "1 2 three\n", (), "leave out what is no name and no weight"),
+        ("a.edges", "1 2 three\n4\n", (), "line 2: expected an edge, the names of two nodes; got '4'"),
         ("none", None, (), "name a file or folder that exists"),
     ],
 )

@@ -68,9 +68,9 @@ def test_whole_numbers_are_numbers_unless_they_are_called_classes(folder: Path, 
     assert "labels" not in drawn[0]
 
 
-def test_numbers_are_a_colour_bar_and_an_autoencoder_is_a_method(folder: Path, drawn: list[dict[str, object]]) -> None:
+def test_numbers_are_a_colour_bar_and_other_estimators_draw(folder: Path, drawn: list[dict[str, object]]) -> None:
     write_codes("plain.csv", X, column_names=["a", "b", "c"])
-    assert main(["map", "plain.csv", "-o", "m.svg", "--color", "c", "--seed", "1", "--method", "autoencoder"]) == 0
+    assert main(["map", "plain.csv", "-o", "m.svg", "--color", "c", "--seed", "1", "--estimator", "kae"]) == 0
     np.testing.assert_array_equal(drawn[0]["values"], X[:, 2])
     assert drawn[0]["value_name"] == "c"
     model = rkhs.KernelAutoencoder(2, random_state=1).fit(X[:, :2])
@@ -98,7 +98,7 @@ def test_a_row_far_outside_is_named(tmp_path: Path, monkeypatch, capsys: pytest.
     rows[5] = 500.0, 600.0, -400.0
     Path("t.csv").write_text("id,a,b,c\n" + "".join(f"s{i},{','.join(map(str, row))}\n" for i, row in enumerate(rows)))
     for output in ("m.png", "m.html"):
-        assert main(["map", "t.csv", "-o", output, "--method", "autoencoder", "--kernel", "linear"]) == 0
+        assert main(["map", "t.csv", "-o", output, "--estimator", "kae", "--kernel", "linear"]) == 0
         assert "far outside the others, drawn at the edge: s5" in capsys.readouterr().out
     assert "Far outside the others, drawn at the edge: s5." in Path("m.html").read_text()
     assert '"outside":[5]' in Path("m.html").read_text()  # which the page rings and names

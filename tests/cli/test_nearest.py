@@ -171,5 +171,5 @@ def test_columns_that_the_new_file_lacks_are_named(
     Path("new.csv").write_text(f"a,cc,b\n1,{word},3\n2,{word},5\n")
     assert main([command, "known.csv", "new.csv"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("rkhs: error: new.csv lacks 'c', of the columns of the training file; it has 'cc'")
+    assert said.startswith("rkhs: error: new.csv lacks 'c', of the columns of the training file; it has 'a', 'cc', 'b'")
     assert main([command, "known.csv", "new.csv", "--drop-columns", "c"]) == 0

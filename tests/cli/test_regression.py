@@ -112,19 +112,19 @@ def test_predictions_are_printed_as_csv_or_json(folder: Path, capsys: pytest.Cap
     assert "--coverage must be > 0 and <= 1; got 2.0" in capsys.readouterr().err
 
 
-def test_a_robust_loss_and_the_better_of_two(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_robust_loss(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fit("all.csv", "--predict", "price", "--loss", "huber", "--set", "kappas=[0.2]", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     model = rkhs.OperatorKernelRegressorCV(loss="huber", regs=REGS, kappas=[0.2], cv=folds(), criterion="norm")
     model.fit(np.hstack([X, Y[:, 1:]]), Y[:, 0])
     assert found["held-out error"] == -model.best_score_
     assert found["loss"] == "Huber(kappa=0.2)"
-    assert found["suspicious rows"][0]["row"] == "r7"
-    assert found["rows where the loss is linear"] == [ROWS[i] for i in model.estimator_.saturated_]
-    assert fit("all.csv", "--predict", "price", "--loss", "auto", "--set", "tol=1e-3") == 0
+    assert (found["suspicious rows"], found["suspicious above"]) == ([], None)
+    assert fit("all.csv", "--predict", "price", "--loss", "huber", "--set", "tol=1e-3") == 0
     said = capsys.readouterr().out
     assert "loss Huber(kappa=" in said
-    assert "(mean norm, 5 folds)" in said  # the same for both losses
+    assert "(mean norm, 5 folds)" in said
+    assert "suspicious rows are not looked for with this model: --robust finds rows that look wrong" in said
 
 
 def test_gram_matrices_and_rows_without_names(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -350,7 +350,10 @@ def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:
     [
         (["--predict", "price", "--codes", "z.csv"], "--codes does not go with --predict"),
         (["--predict", "price", "--n-components", "2"], "--n-components does not go with --predict"),
-        (["--predict", "price", "--targets", "mixed.csv"], "must have the rows of the input in the same order"),
+        (
+            ["--predict", "price", "--columns", "a,b", "--targets", "mixed.csv"],
+            "must have the rows of the input in the same order",
+        ),
         (
             ["--predict", "price", "--set", "n_components=2"],
             "OperatorKernelRegressorCV has no parameter 'n_components'",
@@ -385,7 +388,6 @@ def test_empty_cells_of_what_is_predicted(folder: Path, capsys: pytest.CaptureFi
     assert fit("gaps.csv", "--predict", "price,size") == 0
     said, warned = capsys.readouterr()
     assert "y has 1 gaps" in warned
-    assert "row 8 (" in said  # the wrong row, by its number in the file
     with pytest.warns(rkhs.errors.GapWarning):
         model = rkhs.OperatorKernelRegressorCV(regs=REGS).fit(
             X[known], np.where(known[:, None] == [10, -1], np.nan, Y[known])
@@ -407,8 +409,9 @@ def test_all_columns_of_a_table_beside_the_items_are_predicted(
     np.save("y.npy", Y)
     assert fit("all.csv", "--columns", "a,b", "--targets", "y.npy") == 0
     assert fit("all.csv", "--targets", "new.csv") == 2
+    assert "all.csv has the column a too, which would be the answer" in capsys.readouterr().err
     write_codes("mixed.csv", Y[::-1], ROWS[::-1], ["price", "size"])
-    assert fit("all.csv", "--targets", "mixed.csv") == 2
+    assert fit("all.csv", "--columns", "a,b", "--targets", "mixed.csv") == 2
     assert "must have the rows of the input in the same order" in capsys.readouterr().err
     assert fit("all.csv", "--targets", "y.csv", "--codes", "z.csv") == 2
     assert "--codes does not go with --targets" in capsys.readouterr().err
@@ -425,7 +428,7 @@ def test_rows_of_equal_items_are_left_out_together(folder: Path, capsys: pytest.
     search = rkhs.OperatorKernelRegressorCV(regs=REGS, cv="items").fit(X[again], y)
     error = float((search.nested_residuals(X[again], y) ** 2).mean() ** 0.5)
     assert f"held-out error: {error:.4g} +- " in said
-    assert "each of 30 items left out in turn" in said
+    assert "each of 30 left out in turn" in said
     np.testing.assert_array_equal(model.groups_, again)
     assert main(["report", "twice.csv", "--predict", "price", "-o", "p.html", "--set", "max_iter=2"]) == 0
     page = Path("p.html").read_text(encoding="utf-8")
@@ -448,9 +451,6 @@ def test_many_columns_are_said_in_short(folder: Path, capsys: pytest.CaptureFixt
         fitted = clone(model).fit(curves[train, :8], curves[train, 8:])
         left_out[test] = fitted.predict(curves[test, :8])
     assert norm == pytest.approx(np.linalg.norm(left_out - curves[:, 8:], axis=1).mean(), rel=1e-3)
-    linear = model.saturated_
-    assert len(linear) > 10
-    assert f"{len(linear)} of 60 rows are in the linear part of the loss\n" in said
     # A file as wide as the training file is read like it: what is predicted is no input.
     np.savetxt("inputs.csv", curves[:, :8], delimiter=",")
     outputs = []
@@ -485,8 +485,6 @@ def test_rows_that_the_others_do_not_predict_are_left_out(folder: Path, all_cand
     assert fit("all.csv", "--predict", "price", "--robust") == 0
     printed = capsys.readouterr().out
     assert "rows look wrong and were left out of the fit: r7" in printed
-    assert fit("all.csv", "--predict", "price", "--robust", "--loss", "auto") == 2
-    assert "with --robust name one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

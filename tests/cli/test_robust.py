@@ -111,19 +111,6 @@ def test_notes_on_columns_are_of_the_rows_that_are_fitted(
     assert 20.0 < spread < 40.0  # 11,500 with the row that was left out
 
 
-def test_rows_that_are_copies_are_named_with_each_other(tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(100, 3)) @ rng.normal(size=(3, 6)) + 0.3 * rng.normal(size=(100, 6))
-    X[60] = X[10]
-    np.savetxt("c.csv", X, delimiter=",", header="a,b,c,d,e,f", comments="")
-    assert main(["fit", "c.csv", "--robust", "-o", "c.rkhs"]) == 0
-    said = capsys.readouterr().out
-    assert "row 11 (copy of row 61)" in said
-    assert "row 61 (copy of row 11)" in said
-    assert said.count("copy of") == 2
-
-
 def test_wrong_rows_are_named_and_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "rows.npy", "--n-components", "2", "--robust", "--codes", "z.npy"]) == 0
     said = capsys.readouterr().out

@@ -11,7 +11,6 @@ import torch
 
 from rkhs import KernelPCA
 from rkhs.cli.main import main
-from rkhs.cli.wording import in_flags
 from rkhs.data import read_items
 from rkhs.kernels import GlobalAlignment, Linear, ShortestPath, Views, WeisfeilerLehman, kernels_for
 
@@ -34,14 +33,6 @@ def test_no_flag_is_better_than_a_wrong_one(capsys: pytest.CaptureFixture[str], 
     said = capsys.readouterr().err
     assert "did you mean" not in said
     assert said.index("error:") < said.index("usage:")
-
-
-def test_parameters_and_old_names_are_known(capsys: pytest.CaptureFixture[str]) -> None:
-    for words, meant in (("fit x --device cuda", "--set device=..."), ("evaluate x", "it became 'compare'")):
-        with pytest.raises(SystemExit):
-            main(words.split())
-        assert meant in capsys.readouterr().err
-    assert in_flags("--groups must hold; groups must hold") == "--groups must hold; --groups must hold"
 
 
 def test_edges_series_and_texts_are_said() -> None:

@@ -28,31 +28,41 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("second", [["--labels", "labels.csv"], ["--targets", "targets.csv"]])
-@pytest.mark.parametrize("name", ["city", "0"])
-def test_a_column_of_the_input_with_the_name_of_the_answer_is_no_input(second: list[str], name: str) -> None:
+def test_a_column_of_the_input_with_the_name_of_the_answer_is_refused(
+    second: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     """It would be the answer itself."""
     words = ["--predict", "city", "-o", "m.rkhs", *second]
-    if name == "0":
-        for file in ("labels.csv", "targets.csv"):
-            pd.read_csv(file)[["city", "id"]].to_csv(file, index=False)
-    expected = read_rows(whole_parser().parse_args(["fit", "plain.csv", *words]), predict=["city"])
-    args = whole_parser().parse_args(["fit", "with_city.csv", *words])
-    with pytest.warns(UserWarning, match="with_city.csv: its column city is no input: "):
-        found = read_rows(args, predict=[int(name) if name == "0" else name])
+    assert main(["fit", "with_city.csv", *words]) == 2
+    assert "leave it out with --drop-columns city" in capsys.readouterr().err
+    args = whole_parser().parse_args(["fit", "with_city.csv", "--drop-columns", "city", *words])
+    found = read_rows(args, predict=["city"])
     assert found.data.column_names == ("a", "b")
-    np.testing.assert_array_equal(found.data.X, expected.data.X)
-    assert found.columns["--predict"][0].tolist() == expected.columns["--predict"][0].tolist() == CITIES
+    assert found.columns["--predict"][0].tolist() == CITIES
+
+
+def test_labels_are_found_by_equal_names_of_the_first_column(capsys: pytest.CaptureFixture[str]) -> None:
+    pd.DataFrame({"age": range(12), "id": NAMES, "city": CITIES}).to_csv("other.csv", index=False)
+    words = ["fit", "plain.csv", "--labels", "other.csv", "--predict", "city", "-o", "m.rkhs"]
+    assert main(words) == 2
+    assert "such as 'r0', each once in the first column or that of --index-column" in capsys.readouterr().err
+    assert main([*words, "--index-column", "id"]) == 0
+    pd.DataFrame({"id": NAMES[:9], "city": CITIES[:9]}).to_csv("other.csv", index=False)
+    assert main([*words, "--index-column", "id"]) == 0
+    printed = capsys.readouterr()
+    assert "other.csv: 3 items have no row there: r9, r10, r11" in printed.err
+    assert "3 of 12 rows have no class" in printed.out
+    np.save("plain.npy", RNG.normal(size=(12, 2)))
+    assert main(["fit", "plain.npy", *words[2:]]) == 2
+    assert "plain.npy has none; name their column with --index-column" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["with_city.csv", "--columns", "a,city", "--labels", "labels.csv"], "--columns must not contain the column"),
+        (["with_city.csv", "--columns", "a,city", "--labels", "labels.csv"], "which would be the answer"),
         (["plain.csv", "--labels", "missing.csv"], "missing.csv"),
-        (
-            ["plain.csv", "--labels", "short.csv", "--index-column", "id"],
-            "expected a column with the names of the rows",
-        ),
+        (["plain.csv", "--labels", "short.csv"], "expected the names of the rows of plain.csv, such as 'r0'"),
         (["plain.csv", "--targets", "short.csv"], "short.csv: expected one row for each row of plain.csv, 12; got 3"),
         (["plain.csv", "--targets", "labels.csv"], "must have the rows of the input in the same order; got 'r11' in"),
     ],
@@ -60,7 +70,7 @@ def test_a_column_of_the_input_with_the_name_of_the_answer_is_no_input(second: l
 def test_second_files_that_do_not_fit_are_refused(
     words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pd.DataFrame({"city": CITIES[:3], "a": range(3)}).to_csv("short.csv", index=False)
+    pd.DataFrame({"n": range(3), "city": CITIES[:3]}).to_csv("short.csv", index=False)
     assert main(["fit", *words, "--predict", "city", "-o", "m.rkhs"]) == 2
     assert said in capsys.readouterr().err
     assert not Path("m.rkhs").exists()

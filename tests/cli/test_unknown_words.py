@@ -38,9 +38,9 @@ def test_unknown_words_get_the_nearest_known(words: list[str], hint: str, capsys
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ("fit x --errors 3", "; rkhs compare has it"),
-        ("fit x --plain", "; rkhs export has it"),
-        ("report x --targets y", "; rkhs fit, compare have it"),
+        ("fit x --errors 3", "; it is a flag of rkhs compare"),
+        ("fit x --plain", "; it is a flag of rkhs export"),
+        ("report x --targets y", "; it is a flag of rkhs fit, compare"),
     ],
 )
 def test_flags_of_other_commands_name_these(words: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,7 +54,7 @@ def test_no_flag_of_another_command_is_taken_for_one_like_it() -> None:
     flags = {name: {f for action in one._actions for f in action.option_strings} for name, one in commands.items()}
     for name, command in commands.items():
         for flag in {flag for flags in flags.values() for flag in flags if flag.startswith("--")} - flags[name]:
-            assert command._hint(flag).startswith("; rkhs "), (name, flag)
+            assert command._hint(flag).startswith("; it is a flag of rkhs "), (name, flag)
 
 
 def test_a_command_has_few_flags() -> None:

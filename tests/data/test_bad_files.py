@@ -164,7 +164,7 @@ def test_only_the_array_that_is_asked_for_counts(tmp_path: Path) -> None:
     ("name", "read"),
     [
         *((f"x{extension}", read_table) for extension in (".csv", ".npy", ".npz", ".parquet", ".smi")),
-        *((f"x{extension}", read_items) for extension in (".txt", ".ts", ".edgelist", ".npz")),
+        *((f"x{extension}", read_items) for extension in (".txt", ".edgelist", ".npz")),
         ("x.fasta", read_items),
         ("x.txt", partial(read_items, kind="texts")),
         ("x.csv", read_series),
@@ -185,8 +185,6 @@ def test_pipes_and_devices_are_not_read(tmp_path: Path, name: str, read: Any) ->
 @pytest.mark.parametrize(
     ("name", "others"),
     [
-        ("b.csv", {"a.csv": "0,1\n1,2\n2,3\n"}),
-        ("b.tsv", {"a.csv": "0,1\n1,2\n2,3\n"}),
         ("b.gml", {}),
         ("b.edges", {}),
         ("D_A.txt", {"D_graph_indicator.txt": "1\n1\n"}),

@@ -80,42 +80,13 @@ def test_constant_columns_and_small_tables_decide_nothing() -> None:
     assert (found.widest, found.narrowest, found.most) == (1, 0, 2.0)
 
 
-def remark(values: np.ndarray, name: str = "a", others: int = 3) -> str:
-    """What is said of a column in front of measured ones."""
-    X = np.column_stack([values, RNG.normal(size=(len(values), others))])
-    return texts(X, [name, *(f"x{j}" for j in range(others))])
-
-
-def texts(X: np.ndarray, names: list[str]) -> str:
-    return " ".join(remark.text for remark in column_remarks(X, names))
-
-
-def test_constants_and_copies_are_named() -> None:
-    x = RNG.normal(size=40)
-    X = np.column_stack([x, 1.8 * x + 32.0, x, np.full(40, 7.0), x + 1e-3 * RNG.normal(size=40)])
-    said = [remark.text for remark in column_remarks(X, ["c", "f", "again", "flat", "near"])]
-    assert said[0] == "1 column is constant (flat)."
-    assert said[1].startswith("f is a copy of c, or the same in another unit")
-    assert said[2].startswith("again is a copy of c")
-    assert len(said) == 3
-
-
-def test_copies_of_the_first_rows_alone_are_none() -> None:
-    x = RNG.normal(size=3000)
-    y = x.copy()
-    y[2500:] += RNG.normal(size=500)
-    assert column_remarks(np.column_stack([x, y]), ["x", "y"]) == []
-
-
-ROWS = 40
-REGIONS = ["north", "south", "west"]
-
-
-def mixed(**columns: list[object]) -> str:
-    """What is said of columns of objects beside a measured one and one of texts."""
-    beside = {"region": [REGIONS[i % 3] for i in range(ROWS)], "size": RNG.normal(size=ROWS).tolist()}
-    cells = np.array(list((columns | beside).values()), dtype=object).T
-    return texts(cells, [*columns, *beside])
+def test_constants_names_and_counters_are_named() -> None:
+    columns = {"flat": np.full(40, 7.0), "id": np.arange(7001.0, 7041.0), "x": RNG.normal(size=40)}
+    remarks, of_rows = column_remarks(np.column_stack(list(columns.values())), list(columns))
+    assert [text.split(":")[0] for text in remarks] == ["1 column is constant (flat).", "id"]
+    assert of_rows == ["id"]
+    cells = np.array([[f"name {i}", "ab"[i % 2]] for i in range(40)], dtype=object)
+    assert column_remarks(cells, ["who", "class"])[1] == ["who"]
 
 
 @pytest.mark.parametrize("dtype", [float, object])

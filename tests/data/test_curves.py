@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -140,10 +139,10 @@ def test_gaps_at_an_end_infinite_values_and_empty_curves(tmp_path: Path) -> None
     names, file = [f"c{i}" for i in range(20)], tmp_path / "curves.csv"
     X = FULL.copy()
     X[3, 0] = np.nan
-    with pytest.raises(InputError, match="got 1 curves with gaps at an end: row 4"):
+    with pytest.raises(
+        InputError, match="curves.csv: curves must cover the grid from 0 to 2; curve 3 is known from 0.1"
+    ):
         read_items(written(file, X), kind="curves")
-    with pytest.raises(InputError, match="got 1 curves with gaps at an end: c3"):
-        read_items(written(file, X, names), kind="curves")
     X[3, 0] = np.inf
     with pytest.raises(InputError, match="expected a finite number in every cell; got inf in row 4"):
         read_items(written(file, X), kind="curves")
@@ -151,23 +150,3 @@ def test_gaps_at_an_end_infinite_values_and_empty_curves(tmp_path: Path) -> None
     data = read_items(written(file, X, names), kind="curves")
     np.testing.assert_array_equal(data.X, np.delete(FULL, 3, axis=0))
     assert [(bad.row, bad.text) for bad in data.skipped] == [(4, "c3")]
-
-
-@pytest.mark.parametrize("moved", [0.0, 0.4])
-def test_a_folder_holds_a_curve_a_file(tmp_path: Path, moved: float) -> None:
-    """Curves on the axis of the first file, which falls, by the names of their files."""
-    axis = np.arange(40.0, 10.0, -1.0)
-    for i, end in enumerate(("csv", "txt", "csv", "txt")):
-        at = axis + moved * i
-        Path(tmp_path, f"milk_{i}.0.{end}").write_text("".join(f"{x:.5f},{i + x / 10:.6f}\n" for x in at))
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        found = read_items(tmp_path)
-    assert (found.kind, found.row_names) == ("curves", ("milk_0.0", "milk_1.0", "milk_2.0", "milk_3.0"))
-    assert found.times is not None
-    assert found.times.tolist() == sorted(axis[axis >= 11.0 + 3 * moved] if moved else axis)
-    np.testing.assert_allclose(found.X, np.arange(4.0)[:, None] + found.times / 10.0)
-    assert any("straight lines" in str(one.message) for one in said) == (moved > 0.0)
-    Path(tmp_path, "notes.csv").write_text("a,b,c\n1,2,3\n")
-    with pytest.raises(InputError, match=r"notes.csv: expected two columns, an axis that rises or falls, and values"):
-        read_items(tmp_path)

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.io
 import scipy.sparse
 
 from rkhs._core.errors import InputError, MissingExtraError
@@ -39,14 +40,14 @@ def _hide(monkeypatch, package):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.zeros(3), r"got shape \(3,\); reshape\(-1, 1\)"),
+        (np.zeros(3), r"got shape \(3,\); reshape it"),
         (np.zeros((2, 2, 2)), r"got shape \(2, 2, 2\)"),
         (np.zeros((0, 3)), "at least one row and one column"),
         (np.float64(1.0), r"got shape \(\)"),
-        (np.zeros((2, 2), dtype=complex), "got complex ones"),
+        (np.zeros((2, 2), dtype=complex), "got dtype complex128"),
         (np.array([["a", "b"]]), "got dtype <U1"),
         (np.array([["2020-01-01"]], dtype="M8[D]"), "got dtype datetime64"),
-        (np.zeros(2, dtype=[("a", float)]), "expected an array of numbers"),
+        (np.zeros(2, dtype=[("a", float)]), "expected an array of real numbers"),
         (np.array([[2**60, 1]]), "look like identifiers"),
         (np.array([[1.0, np.nan], [np.inf, 1.0]]), r"got nan in row 1, column 1 \(2 such cells in all\)"),
         (np.array([[object()]], dtype=object), "got Python objects, which would have to be unpickled"),
@@ -155,23 +156,15 @@ def test_a_file_under_a_false_name_is_said_to_be_what_it_is(tmp_path, name, cont
         read_items(tmp_path / name)
 
 
-@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
-def test_any_matrix_that_scipy_saves_is_read(tmp_path, form):
-    matrix = scipy.sparse.random_array((6, 4), density=0.5, rng=np.random.default_rng(0)).asformat(form)
-    scipy.sparse.save_npz(tmp_path / "a.npz", matrix)
-    np.testing.assert_array_equal(read_table(tmp_path / "a.npz").X, matrix.toarray())
+def test_the_line_that_converts_a_sparse_matrix_runs(tmp_path):
+    matrix = scipy.sparse.random_array((6, 4), density=0.5, rng=np.random.default_rng(0))
+    scipy.io.mmwrite(tmp_path / "a.mtx", matrix)
+    exec(advice(tmp_path / "a.mtx").removeprefix("convert it with Python: "), {})
+    np.testing.assert_allclose(read_table(tmp_path / "a.npy").X, matrix.toarray())
 
 
-@pytest.mark.parametrize("name", ["a.xls", "a.json", "a.dta", "a.sav", "a.svm", "a.mzML"])
+@pytest.mark.parametrize("name", ["a.xls", "a.json", "a.dta", "a.sav", "a.svm", "a.mzML", "a.ts", "a.net"])
 def test_other_formats_are_refused_with_a_line_of_python(tmp_path, name):
     line = advice(tmp_path / name).removeprefix("convert it with Python: ").split(" (needs")[0]
     assert repr(str(tmp_path / name)) in line
     compile(line, name, "exec")
-
-
-def test_the_line_that_converts_a_file_of_datawarrior_runs(tmp_path):
-    tags = '<datawarrior-{0}>\n<axisColumn="{0}">\n</datawarrior-{0}>\n'
-    text = tags.format("fileinfo") + "Name\tlogD\nµ1\t2.5\nµ2\t0.5\n" + tags.format("properties")
-    (tmp_path / "a.dwar").write_text(text, encoding="utf-8")
-    exec(advice(tmp_path / "a.dwar").removeprefix("convert it with Python: "), {})
-    assert read_table(tmp_path / "a.tsv").row_names == ("µ1", "µ2")

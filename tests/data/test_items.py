@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from rkhs._core.errors import InputError
 from rkhs.data import Dataset, read_items
 
 
-def read_series(path: Path, **options: str) -> Dataset:
+def read_series(path: Path, **options: Any) -> Dataset:
     return read_items(path, kind="series", **options)
 
 
@@ -26,35 +27,18 @@ def test_ucr_rows(tmp_path: Path) -> None:
     assert [one[:, 0].tolist() for one in found.items] == [[0.5, 1.5], [2.0, 3.0, 4.0]]
     assert found.classes is not None
     assert found.classes.tolist() == ["1", "-1"]
-    plain = read_series(write(tmp_path, "x.csv", "0.5,1.5,\n2,3,4\n"))
+    plain = read_series(write(tmp_path, "x.csv", "0.5,1.5,\n2,3,4\n"), read={"header": None})
     assert plain.classes is None
     for ours, theirs in zip(plain.items, found.items, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     for name, text, message in (
-        ("x.tsv", "0.5\t1\n", "begins each row with its class, a whole number.*got '0.5'"),
-        ("x.csv", "1,NaN,3\n", "line 1: expected finite numbers; got 'NaN' at time 1"),
-        ("x.csv", "1,2\n,\n", "line 2: expected finite numbers; got missing values only"),
+        ("x.tsv", "0.5\t1\n", "begins each row with its class, a whole number"),
+        ("x.tsv", "a\tb\n1\t2\n", "has no names"),
+        ("x.csv", "1,NaN,3\n", "row 1: expected finite numbers; got NaN or infinity at time 1"),
+        ("x.csv", "1,2\n,\n", "row 2: expected finite numbers; got missing values only"),
     ):
         with pytest.raises(InputError, match=message):
             read_series(write(tmp_path, name, text))
-
-
-def test_uea_files(tmp_path: Path) -> None:
-    head = "#comment\n@problemName x\n@timeStamps false\n@classLabel true a b\n@data\n"
-    found = read_series(write(tmp_path, "x.ts", head + "1,2,3:4,5,6:a\n7,8:9,10:b\n"))
-    assert [one.shape for one in found.items] == [(3, 2), (2, 2)]
-    assert found.items[1].tolist() == [[7, 9], [8, 10]]
-    assert found.classes is not None
-    assert found.classes.tolist() == ["a", "b"]
-    for text, message in (
-        (head + "1,2:3:a\n", r"channels of one length; got \[2, 1\]"),
-        (head + "1,?,2:a\n", "expected"),
-        (head.replace("timeStamps false", "timeStamps true"), "without stamps"),
-        ("1,2\n", "start with '@' before '@data'"),
-        (head, "expected one row of numbers per series; got none"),
-    ):
-        with pytest.raises(InputError, match=message):
-            read_series(write(tmp_path, "x.ts", text))
 
 
 def test_graphs_one_by_one(tmp_path: Path) -> None:
@@ -82,25 +66,37 @@ def test_graphml(tmp_path: Path) -> None:
         read_items(write(tmp_path, "b.graphml", "<graphml"))
 
 
-@pytest.mark.parametrize("labels", ["COC", "CON"])
-def test_gml(tmp_path: Path, labels: str) -> None:
-    """Labels that differ in every graph are names of nodes, as networkx writes them."""
+def test_gml(tmp_path: Path) -> None:
+    """Labels of GML are names of nodes, as networkx reads and writes them."""
     nx = pytest.importorskip("networkx", reason="GML needs networkx (extra `graphs`)")
-    for name, some in (("a", labels), ("b", "CON")):
-        lines = [f'node [ id {i} label "{label}" ]' for i, label in enumerate(some)]
-        write(
-            tmp_path,
-            f"{name}.gml",
-            f"graph [ {' '.join(lines)} edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]",
-        )
+    for name in ("a", "b"):
+        nx.write_gml(nx.path_graph(["x", "y", "z"]), tmp_path / f"{name}.gml")
     found = read_items(tmp_path)
     assert found.row_names == ("a", "b")
-    assert [len(graph.edges) for graph in found.items] == [2, 2]
-    expected = [{"label": label} for label in labels] if labels == "COC" else [{}] * 3
-    assert [*found.items[0].nodes.values()] == expected
+    assert [sorted(graph.edges) for graph in found.items] == [[("x", "y"), ("y", "z")]] * 2
+    assert [*found.items[0].nodes.values()] == [{}] * 3
     with pytest.raises(InputError, match="expected GML that networkx reads"):
         read_items(write(tmp_path, "c.gml", "graph ["))
-    assert nx.is_connected(found.items[1])
+
+
+def test_attributes_that_kernels_do_not_use_are_named(tmp_path: Path) -> None:
+    nx = pytest.importorskip("networkx", reason="GraphML needs networkx (extra `graphs`)")
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, "C", "atom")
+    nx.set_edge_attributes(graph, 2, "bond")
+    nx.write_graphml(graph, tmp_path / "a.graphml")
+    with pytest.warns(UserWarning, match="graph kernels do not use: 'atom' of nodes, 'bond' of edges"):
+        found = read_items(tmp_path / "a.graphml")
+    from rkhs.kernels import WeisfeilerLehman
+
+    K = WeisfeilerLehman()([nx.path_graph(3), ([(0, 1), (1, 2)], 3)])
+    np.testing.assert_allclose(K, np.ones((2, 2)))
+    assert len(found.items) == 1
+    text = (tmp_path / "a.graphml").read_text()
+    graph_text = text[text.index("<graph ") : text.index("</graphml>")]
+    write(tmp_path, "two.graphml", text.replace("</graphml>", f"{graph_text}</graphml>"))
+    with pytest.raises(InputError, match="expected one <graph> in a GraphML file; got 2"):
+        read_items(tmp_path / "two.graphml")
 
 
 def test_advice_about_curves_names_no_other_reader(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import sklearn.datasets
 
 from rkhs.cli.main import main, whole_parser
 from rkhs.cli.options import read_options
-from rkhs.data import formats
+from rkhs.data import formats, read_items
 from rkhs.data.frames import read_frame
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs/user/read_any_file.md").read_text()
@@ -163,12 +163,43 @@ def test_the_line_that_converts_a_file(name: str, tmp_path: Path, monkeypatch: p
     if ".csv" not in line and "new." not in line:
         line += '.to_csv("new.csv", index=False)'  # as the page says of both in this row
     exec(line, {"pandas": pd, "numpy": np, "scipy": scipy, "sklearn": sklearn})
-    if Path("new.npz").exists():
-        found = scipy.sparse.load_npz("new.npz").toarray() if name == "old.mtx" else np.load("new.npz")["X"]
+    if name == "old.mtx":
+        found = np.load("new.npy")
+    elif name == "old.svm":
+        found = np.load("new.npz")["X"]
     else:
         read = read_frame(Path("new.csv"), {})
         found = (read.set_index("Name") if name == "old.gct" else read).to_numpy(float)
     np.testing.assert_array_equal(found, frame.to_numpy())
+
+
+def test_the_lines_for_sparse_matrices_distances_and_folders_of_curves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    X = np.array([[0.0, 1.5], [2.5, 0.0], [0.0, 3.5]])
+    distances = scipy.spatial.distance.pdist(X)
+    files = ["c1.csv", "c2.csv"]
+    for i, file in enumerate(files):
+        Path(file).write_text(f"t,c{i}\n0,1.5\n1,{i}.5\n2,3.25\n")
+    scipy.sparse.save_npz("sparse.npz", scipy.sparse.csr_array(X))
+    np.save("distances.npy", distances)
+    found = []
+    for start, old, new in (
+        ("load_npz", "sparse.npz", "new.npy"),
+        ("squareform", "distances.npy", "new.npy"),
+        ("concat", "", "new.csv"),
+    ):
+        (line,) = (
+            span for span in re.findall(r"`([^`]+)`", TEXT.split("## Files that are not read")[1]) if start in span
+        )
+        line = re.sub(r"old\.np[yz]", old, line)
+        exec(line, {"pandas": pd, "numpy": np, "scipy": scipy, "files": files})
+        found.append(read_items(new, kind="curves") if start == "concat" else np.load(new))
+    np.testing.assert_array_equal(found[0], X)
+    np.testing.assert_array_equal(found[1], scipy.spatial.distance.squareform(distances))
+    assert (found[2].row_names, found[2].times.tolist()) == (("c0", "c1"), [0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(found[2].X, [[1.5, 0.5, 3.25], [1.5, 1.5, 3.25]])
 
 
 def test_the_page_has_every_file_that_is_read_or_converted() -> None:

@@ -90,9 +90,7 @@ def test_quoted_names_may_hold_commas_and_line_ends(write):
 def test_paths_that_are_not_right_are_refused(write, tmp_path):
     with pytest.raises(InputError, match=r"must name a file or folder that exists; got '.*nothing.csv'"):
         read_table(tmp_path / "nothing.csv")
-    with pytest.raises(
-        InputError, match=r"expected one file NAME_A.txt of the TU format; got 0, .* nor tables of a curve each"
-    ):
+    with pytest.raises(InputError, match=r"expected one file NAME_A.txt of the TU format, or .* files; got 0 and 0"):
         read_table(tmp_path)
     with pytest.raises(
         InputError, match=r"or end in .csv, .*, .fasta, .fa, .*; got 'a.ods'; convert it with Python: import pandas"

@@ -10,6 +10,7 @@ import pytest
 
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import InputError
+from rkhs.cli import decode
 from rkhs.cli.main import main
 from rkhs.data import write_codes
 from rkhs.evaluation import decoding_quality
@@ -124,7 +125,8 @@ def test_the_command_line_ranks_by_codes(
     assert main(["fit", "table.csv", "-o", "m.rkhs", "--set", "output_kernel=same", "--quiet"]) == 0
     assert main(["transform", "m.rkhs", "new.csv", "-o", "z.csv"]) == 0
     command = ["decode", "m.rkhs", "z.csv", "--candidates", "new.csv", "--n-best", "1", "-o", "best.csv"]
-    assert main([*command, "--chunk-rows", "5"]) == 0
+    monkeypatch.setattr(decode, "_CANDIDATES", 5)
+    assert main(command) == 0
     np.testing.assert_array_equal(read_table("best.csv").X[:, 2], np.arange(1.0, 13.0))
     np.testing.assert_allclose(read_table("best.csv").X[:, 3], 0.0, atol=1e-12)
     assert main([*command, "--by", "features"]) == 0

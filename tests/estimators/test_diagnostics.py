@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +19,8 @@ from rkhs import (
     KernelPCA,
     OperatorKernelRegressor,
     diagnose,
-    load,
-    save,
 )
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
-from rkhs.cli.main import main
 from rkhs.estimators.autoencoder import defaults
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Spectrum
@@ -204,17 +199,6 @@ def test_gram_and_objects_have_what_can_be_known() -> None:
     for name in ("training_error", "leave_one_out_error", "held_out_error", "plain_error", "degrees_of_freedom"):
         a, b = getattr(found, name), getattr(vectors, name)
         assert a is None or a == pytest.approx(b, rel=1e-3), name
-
-
-def test_info_prints_the_diagnosis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "model.rkhs"
-    model = KernelAutoencoder(reg=1e-3).fit(rows())
-    save(model, path)
-    assert diagnose(load(path)).leave_one_out_error == pytest.approx(diagnose(model).leave_one_out_error, rel=1e-8)
-    assert main(["info", str(path), "--diagnosis"]) == 0
-    printed = capsys.readouterr().out
-    assert re.search(r"leave one out error +\d", printed)
-    assert "effective rank" in printed
 
 
 def test_one_row_and_words_in_single_precision_are_diagnosed() -> None:

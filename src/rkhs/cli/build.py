@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from argparse import Namespace
+from collections.abc import Callable
 from typing import Any
 
-from rkhs import kernels
+import numpy as np
+
+from rkhs import engines, kernels
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_setting
-from rkhs.cli.engines import engine_settings
 from rkhs.cli.kinds import (
     OBJECTS,
     choose_for_sequences as choose_for_sequences,
@@ -21,6 +24,8 @@ from rkhs.cli.kinds import (
 )
 from rkhs.data import Dataset
 
+_COMPONENTS = 10
+_MOST_COMPONENTS = 40  # of sequences
 _NOT_ASKED: dict[str, Any] = {  # by a command that does not offer it
     **dict.fromkeys(("estimator", "n_components", "seed", "engine", "scheduler", "jobs", "set")),
     "quiet": False,
@@ -72,3 +77,74 @@ def _kernels(
     if data.kind in ("molecules", *OBJECTS) and "output_kernel" in known and "output_kernel" not in defaults:
         given["output_kernel"] = "same"  # rebuild phi(x): reals between bits mean nothing
     return given
+
+
+def engine_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of an estimator that the options mean."""
+    if args.scheduler is not None and args.engine != "dask":
+        raise InputError("--scheduler is the address of a Dask cluster; it needs --engine dask")
+    if args.scheduler is None and args.jobs is None:
+        return {} if args.engine is None else {"engine": args.engine}
+    if args.engine == "serial":
+        raise InputError("--jobs is a number of threads or workers; it needs --engine threads or dask, or no --engine")
+    jobs = None if args.jobs is None else engines.count_threads(args.jobs)
+    return {"engine": engines.Dask(args.scheduler, n_workers=jobs) if args.engine == "dask" else engines.Threads(jobs)}
+
+
+def find_rows(args: argparse.Namespace, data: Dataset) -> Any:
+    """Return where workers read the rows of a file themselves, if it is one of plain numbers; else the rows."""
+    chosen = args.columns is not None or getattr(args, "drop_columns", None) is not None
+    whole, path = data.kind == "vectors" and not chosen, os.path.abspath(args.input)
+    if whole and path.lower().endswith(".npy"):
+        return engines.as_rows(path)
+    if whole and path.lower().endswith(".parquet") and data.column_names is not None:
+        return engines.ParquetRows.of(path, tuple(data.column_names))
+    return data.items
+
+
+def open_stream(args: argparse.Namespace) -> Dataset:
+    """Rows that are read block by block; nothing of them is in memory."""
+    for name in ("gram", "columns", "drop_columns", "transpose"):
+        if getattr(args, name):
+            raise InputError(f"--stream reads all columns of rows of numbers; leave out --{name.replace('_', '-')}")
+    if args.kind not in (None, "vectors"):
+        raise InputError(f"--stream reads all columns of rows of numbers; leave out --kind {args.kind}")
+    return Dataset(engines.as_rows(args.input, "INPUT"), "vectors", None, None, args.input)  # type: ignore[arg-type]
+
+
+def defaults_of_classes(
+    args: argparse.Namespace, data: Dataset, known: np.ndarray, classes: np.ndarray
+) -> tuple[dict[str, Any], str | None]:
+    """Settings by the kind of the items, and how the kernel of sequences was chosen."""
+    width = data.X.shape[1] if data.X.ndim == 2 else _COMPONENTS
+    if data.kind != "sequences" or chose_kernel(args):
+        return {"n_components": min(_COMPONENTS, width)}, None
+    kernel, sentence = choose_for_sequences(data.items[known], classes)
+    count = max(_COMPONENTS, min(_MOST_COMPONENTS, data.n_samples // 4))
+    return {"n_components": count, "kernel": kernel}, sentence
+
+
+def codes_of_parts(
+    args: argparse.Namespace,
+    data: Dataset,
+    known: np.ndarray,
+    classes: np.ndarray,
+    defaults: dict[str, Any],
+    codes: np.ndarray,
+) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Codes of the labelled sequences by the width that some of them alone choose; None for many."""
+    from rkhs.estimators.operator_regressor_cv import FEW_ROWS
+
+    if len(classes) > FEW_ROWS:
+        return None
+    by_kernel = {repr(defaults["kernel"]): codes[known]}
+
+    def of_part(rows: np.ndarray) -> np.ndarray:
+        alike = len(set(classes[rows].tolist())) < 2
+        kernel = defaults["kernel"] if alike else choose_for_sequences(data.items[known][rows], classes[rows])[0]
+        if repr(kernel) not in by_kernel:
+            estimator = build_estimator(args, data, defaults=defaults | {"kernel": kernel})
+            by_kernel[repr(kernel)] = estimator.fit(data.items).codes_[known]
+        return by_kernel[repr(kernel)]
+
+    return of_part

@@ -5,32 +5,29 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from rkhs import estimators, evaluation
+from rkhs import evaluation
 from rkhs._core.errors import InputError
-from rkhs.cli.build import build_estimator
-from rkhs.cli.class_choices import (
-    FOLDS,
-    REPEATS,
-    codes_of_parts,
-    cross_validated,
-    defaults_of_classes,
-    suspicious_labels,
-    suspicious_sentence,
-)
+from rkhs.cli.build import build_estimator, codes_of_parts, defaults_of_classes
 from rkhs.cli.columns import column_sentences
-from rkhs.cli.inputs import user_errors
+from rkhs.cli.inputs import quiet, user_errors
 from rkhs.cli.outputs import refuse_with_predict, write_model
-from rkhs.cli.summaries import little_sentence, print_result, what_may_help
-from rkhs.cli.targets import Rows, groups_of
+from rkhs.cli.rows import named_rows, row_labels, short_labels, strongest
+from rkhs.cli.summaries import few, little_sentence, print_result
+from rkhs.cli.targets import Rows, groups_of, kept_together
 from rkhs.data import Dataset
-from rkhs.data.columns import listed
+from rkhs.reports.held_out import SHARED
 
 _MOST_CLASSES = 50
+FOLDS, REPEATS = 5, 5  # of a cross-validated accuracy
+_CONTRADICTED, _MOST_NAMED = 0.5, 10  # difference of two probabilities, and suspicious labels that are named
+# From this accuracy on all labels contradicted so are suspicious. Below it classes overlap, and those are that are
+# twice as frequent as the probabilities of all classes let expect.
+_DISTINCT, _OVERLAP = 0.9, 0.5
 
 
 def fit_classifier(args: argparse.Namespace, rows: Rows, y: np.ndarray) -> None:
@@ -44,7 +41,7 @@ def fit_classifier(args: argparse.Namespace, rows: Rows, y: np.ndarray) -> None:
         defaults, chosen = defaults_of_classes(args, data, known, classes)
         estimator = build_estimator(args, data, defaults=defaults)
         codes = estimator.fit(data.items).codes_
-        together = _kept_together(args, estimator, data, y, groups_of(rows))
+        together = kept_together(args, estimator, data, y, groups_of(rows))
         of_part = codes_of_parts(args, data, known, classes, defaults, codes) if chosen else None
         score = cross_validated(codes[known], classes, together[known], args.seed or 0, of_part)
         suspicious = suspicious_labels(data, np.flatnonzero(known), classes, score.pop("shares"))
@@ -55,7 +52,6 @@ def fit_classifier(args: argparse.Namespace, rows: Rows, y: np.ndarray) -> None:
         "predicts": name,
         "components": codes.shape[1],
         "kernel choice": chosen,
-        "kernel chosen in each part": of_part is not None,
         "classes": dict(counts),
         "rows without a class": int((~known).sum()),
         **score,
@@ -75,9 +71,9 @@ def _counted(classes: list[str], name: str | int) -> Counter[str]:
     """Rows of each class, the most common first."""
     counts = Counter(dict(Counter(classes).most_common()))
     if len(counts) < 2 or min(counts.values()) < 2:
-        few = listed([f"{label} in one row" for label, count in counts.items() if count < 2]) or f"{len(counts)} class"
+        lone = few([f"{label} in one row" for label, count in counts.items() if count < 2]) or f"{len(counts)} class"
         raise InputError(
-            f"--predict {name} needs two classes, and two rows of each; got {few}; leave their "
+            f"--predict {name} needs two classes, and two rows of each; got {lone}; leave their "
             "cells empty, or give more rows"
         )
     if len(counts) > _MOST_CLASSES:
@@ -86,34 +82,6 @@ def _counted(classes: list[str], name: str | int) -> Counter[str]:
             "it a column of names?"
         )
     return counts
-
-
-def _kept_together(
-    args: argparse.Namespace,
-    estimator: estimators.KernelEstimator,
-    data: Dataset,
-    y: np.ndarray,
-    groups: np.ndarray | None,
-) -> np.ndarray:
-    """Find the groups of rows that stay together in cross-validation: those that are named, else copies."""
-    together = _copies(estimator, data, y) if groups is None else groups
-    if len(set(together[[value is not None for value in y.tolist()]].tolist())) < 2:
-        what = "rows that differ" if groups is None else f"two groups in --groups {args.groups}"
-        raise InputError(f"--predict expects {what} among the rows with a class, to measure its accuracy; got one")
-    return together
-
-
-def _copies(estimator: estimators.KernelEstimator, data: Dataset, y: np.ndarray) -> np.ndarray:
-    """A number for each row: copies, which the kernel cannot distinguish, have the number of the first."""
-    import torch
-
-    from rkhs._core.copies import copies, warn_of_repeats
-
-    K = estimator.kernel_._gram(estimator._read_new(data.items))
-    numbers = copies([K])
-    classes = np.unique(y.astype(str), return_inverse=True)[1]
-    warn_of_repeats(K, torch.eye(classes.max() + 1)[torch.from_numpy(classes)], numbers)
-    return numbers
 
 
 def _summary(facts: dict[str, Any], data: Dataset) -> Iterator[str]:
@@ -135,14 +103,72 @@ def _summary(facts: dict[str, Any], data: Dataset) -> Iterator[str]:
         f"most common class alone: {common:.3f})"
     )
     if accuracy - error <= common:
-        yield little_sentence("the most common class", what_may_help(data))
+        yield little_sentence("the most common class")
     else:
         yield from suspicious_sentence(data, facts["suspicious labels"])
     if folds < FOLDS:
         yield f"It was measured on {folds} folds, as a class or the groups have no more rows; the model has all rows."
-    but = ""
-    if facts["kernel choice"]:
-        but = " but for the choice of the kernel"
-    if facts["kernel chosen in each part"]:
-        but += ", which every part repeats without its rows"
+    but = " but for the choice of the kernel" if facts["kernel choice"] else ""
     yield f"Codes were made from all rows, without {name}{but}."
+
+
+def cross_validated(
+    codes: np.ndarray,
+    y: np.ndarray,
+    groups: np.ndarray,
+    seed: int,
+    of_part: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> dict[str, Any]:
+    """Cross-validated accuracy, copies in one fold, its standard error and shares; ``of_part``: codes for some rows."""
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    from rkhs.evaluation.comparison import corrected_error, counting_error
+
+    folds = min(FOLDS, len(set(groups.tolist())), *Counter(y.tolist()).values())
+    hits, names = [], np.unique(y)
+    shares = np.zeros((len(y), len(names)))
+    with quiet():  # copies leave a part without a class
+        for repeat in range(REPEATS):
+            cut = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + repeat)
+            for train, test in cut.split(codes, y, groups):
+                if len(test) and len(train) > 1:
+                    Z = codes if of_part is None else of_part(train)
+                    head = evaluation.SmoothClassifier().fit(Z[train], y[train])
+                    hits.append(head.predict(Z[test]) == y[test])
+                    shares[np.ix_(test, np.searchsorted(names, head.classes_))] += head.predict_proba(Z[test]) / REPEATS
+    accuracy = float(np.concatenate(hits).mean())
+    return {
+        "accuracy": accuracy,
+        "standard error": max(
+            counting_error(accuracy, len(np.unique(groups))) * (1.0 if of_part is None else SHARED),
+            corrected_error(np.array([one.mean() for one in hits])),
+        ),
+        "folds": folds,
+        "shares": shares,
+    }
+
+
+def suspicious_labels(data: Dataset, rows: np.ndarray, y: np.ndarray, shares: np.ndarray) -> list[dict[str, Any]]:
+    """Rows to whose label the others give far less probability than to another class, the most contradicted first.
+
+    Where classes overlap, as many such labels as are to be expected of rows without a mistake are none.
+    """
+    labels, names = row_labels(data), np.unique(y)
+    of_label = shares[np.arange(len(y)), np.searchsorted(names, y)]
+    limits, every = np.sort(of_label), np.sort(shares, axis=None)
+    expected = np.cumsum(every)[np.searchsorted(every, limits, side="right") - 1]
+    often = limits[expected <= _OVERLAP * np.arange(1, len(y) + 1)]
+    distinct = (names[shares.argmax(axis=1)] == y).mean() >= _DISTINCT
+    margins = np.where(distinct | (of_label <= often.max(initial=-1.0)), shares.max(axis=1) - of_label, 0.0)
+    found = [i for i in np.argsort(-margins, kind="stable").tolist() if margins[i] > _CONTRADICTED]
+    likelier = names[shares.argmax(axis=1)]
+    return [{"row": labels[rows[i]], "label": str(y[i]), "likelier": str(likelier[i]), "by": margins[i]} for i in found]
+
+
+def suspicious_sentence(data: Dataset, found: list[dict[str, Any]]) -> Iterator[str]:
+    """Name the labels that look wrong, if there are any."""
+    called = dict(zip(row_labels(data), short_labels(data), strict=True))
+    named = [f"{called[one['row']]} ({one['label']}, by the others {one['likelier']})" for one in found[:_MOST_NAMED]]
+    if named:
+        what = f"suspicious labels, which the other rows contradict{strongest(len(found), _MOST_NAMED)}"
+        yield f"{what}: {', '.join(named)}{named_rows(data)}; check them in the file"

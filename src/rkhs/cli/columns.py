@@ -17,9 +17,7 @@ from rkhs.data.columns import (
     TENFOLD,
     TWINS,
     column_remarks,
-    listed,
     repeats_items as repeats_items,
-    rounded,
     row_copies,
     share_a_unit,
     spreads,
@@ -119,25 +117,17 @@ def column_sentences(estimator: estimators.KernelEstimator, data: Dataset) -> li
     spread = (
         f"The spread of {names[found.widest]} is {found.most:.3g}, that of {names[found.narrowest]} {found.least:.3g}"
     )
-    return [f"columns: {how}. {spread}, {rounded(found.ratio)} times less", *column_notes(data)]
+    return [f"columns: {how}. {spread}, {found.ratio:,.0f} times less", *column_notes(data)]
 
 
 def _filling_sentence(data: Dataset, read: str) -> str:
     """What becomes of gaps, texts and numbers of a table."""
-    cells = data.X.ravel().tolist()
-    gaps = sum(cell is None for cell in cells)
-    texts = [name for name, column in zip(titles_of(data), data.X.T, strict=True) if any(map(_is_text, column))]
-    changes = []
-    if gaps:
-        changes.append(f"{gaps} empty {'cell is' if gaps == 1 else 'cells are'} filled from the nearest rows")
-    if texts:
-        changes.append(f"texts become columns of zeros and ones ({listed(texts)})")
-    changes.append("all are standardised" if read == "filled" else "numbers become normal scores of their ranks")
-    return f"columns: {', '.join(changes)}; decoding gives cells of the table"
-
-
-def _is_text(cell: Any) -> bool:
-    return isinstance(cell, str)
+    gaps = sum(cell is None for cell in data.X.ravel().tolist())
+    how = "are standardised" if read == "filled" else "become normal scores of their ranks"
+    return (
+        f"columns: {gaps} empty cells are filled from the nearest rows, texts become columns of zeros and ones, "
+        f"numbers {how}; decoding gives cells of the table"
+    )
 
 
 def column_notes(data: Dataset) -> list[str]:
@@ -153,9 +143,8 @@ def column_notes(data: Dataset) -> list[str]:
 
 def _remarks(data: Dataset) -> list[str]:
     """What is said of the columns of a table, and the flag that leaves some out."""
-    remarks = column_remarks(data.X, titles_of(data), data.dates)
-    notes = [f"note: {text}" for text in (row_copies(data.X), *(remark.text for remark in remarks)) if text]
-    names = list(dict.fromkeys(name for remark in remarks for name in remark.leave_out))
+    remarks, names = column_remarks(data.X, titles_of(data), data.dates)
+    notes = [f"note: {text}" for text in (row_copies(data.X), *remarks) if text]
     if names:
         notes.append(f"note: --drop-columns {shlex.quote(','.join(names))} leaves them out")
     return notes

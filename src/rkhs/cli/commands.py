@@ -22,7 +22,6 @@ from rkhs.cli.options import (
     ROWS,
     SCALE,
     TARGETS,
-    TRACEBACK,
 )
 
 
@@ -67,41 +66,33 @@ INPUT  a file or folder; see below
 prediction of numbers or of a class:
 --predict COLUMN,...  columns of numbers, or one of texts, which are classes, to predict from the others, or from the
     items with them; the settings are chosen by cross-validation. Cells of classes may be empty{TARGETS}
---loss {{squared,huber,epsilon_insensitive,squared_epsilon_insensitive,auto}}  default squared; huber and
-    epsilon_insensitive are robust to outliers; auto: squared or huber, by error{ROBUST}{ENGINE}{INPUT}"""
+--loss {{squared,huber,epsilon_insensitive,squared_epsilon_insensitive}}  default squared; huber and
+    epsilon_insensitive are robust to outliers{ROBUST}{ENGINE}{INPUT}"""
 _EXAMPLES_OF_MAP = """\
 examples:
   rkhs map table.csv -o map.png --color class
-  rkhs map molecules.csv --smiles smiles --color solubility -o map.svg
   rkhs map gram.npy --gram --estimator kernel-pca -o map.pdf
   rkhs map table.csv -o map.html --index-column name
 
 Rows that are near each other are near each other in the map, which looks at the 30 neighbours of each (--set
-n_neighbors=15). What that loses is printed: how many of its ten nearest rows a new row keeps, and what share of the
-variance of new rows cannot be rebuilt from the map. The column of --color is not used.
-A picture writes the names of classes, and of rows that lie far from each other. A page of .html zooms, searches, and
-shows what is under the mouse.
+n_neighbors=15). What that loses is printed. The column of --color is not used.
 """
 _OPTIONS_OF_MAP = f"""
 INPUT  a file or folder, as rkhs fit reads them
 -o, --output FILE  (required) what to write: a page, .html, or a picture, .png, .svg or .pdf (needs rkhs[plots])
---method NAME  neighbors (default): KernelMap, which keeps neighbours; autoencoder: two components of KernelAutoencoder,
-    from which rows are rebuilt best. --estimator names any other
 --color COLUMN  column shown by colour: numbers, or at most 20 classes{CLASSES}{FIT}{INPUT}"""
 _OPTIONS_OF_TRANSFORM = f"""{FILE}{ROWS}
 -o, --output FILE  (required) a .csv, .xlsx, .parquet or .npy file to write
---layer L  hidden layer of a deep autoencoder, from 1
---stream  read a .npy or parquet file block by block and write .npy the same way{MODEL}{INPUT}"""
+--layer L  hidden layer of a deep autoencoder, from 1{MODEL}{INPUT}"""
 _EXAMPLES_OF_PREDICT = """\
 examples:
   rkhs fit table.csv --predict price -o model.rkhs
   rkhs predict model.rkhs new.csv -o prices.csv
 
 For each number the output holds the prediction, the ends of a set that holds the true value with about the probability
---coverage (with several numbers: all of them at once), and its standard deviation. novelty_p says how like the rows of
-the fit a row is: below .05 it is unlike nearly all of them, and its prediction is not to be trusted. A .npy file holds
-the predictions alone, and so does the output of models of other losses or of a Gram matrix.
-For a class the output holds the class of each row and the probabilities of all classes.
+--coverage (with several numbers: all of them at once), its standard deviation, and novelty_p, which is small for rows
+unlike those of the fit. A .npy file, and models of other losses or of a Gram matrix, give the predictions alone. For a
+class the output holds the class of each row and the probabilities of all classes.
 """
 _OPTIONS_OF_PREDICT = f"""{FILE}{ROWS}
 -o, --output FILE  a .csv, .xlsx, .parquet or .npy file to write; without it csv is printed
@@ -111,13 +102,10 @@ examples:
   rkhs novelty table.csv
   rkhs novelty known.csv new.csv -o novelty.csv
   rkhs novelty library.smi screened.smi -o novelty.csv
-  rkhs novelty curves.csv --kind curves
 
-p says how like the rows of FILE a row is. If a new row comes from the same source, p is below .05 with probability .05
-at most: a guarantee that needs no further data. Of a hundred ordinary rows some five are therefore below .05. Without
-NEW, p is the share of the rows of FILE that are at least as strange, so that some are small whatever the file holds:
-look at the score too. It is the posterior variance, and nears its largest value where nothing in FILE says anything of
-a row. p is at least 1/n for n rows of FILE, and 1/(n + 1) for those of NEW.
+If a new row comes from the same source as FILE, p is below .05 with probability .05 at most. Without NEW, p is the
+share of the rows of FILE that are at least as strange, so that some are small whatever the file holds: look at the
+score too. It is the posterior variance, and nears its largest value where nothing in FILE says anything of a row.
 """
 _OPTIONS_OF_NOVELTY = f"""
 FILE  rows that are known, as rkhs fit reads them
@@ -131,11 +119,9 @@ _EXAMPLES_OF_NEAREST = """\
 examples:
   rkhs nearest library.csv --smiles smiles --top 3
   rkhs nearest library.smi hits.smi -o neighbours.csv
-  rkhs nearest table.csv new.csv --index-column patient
 
 Molecules are compared by the Tanimoto similarity of their fingerprints, tables and curves by the Euclidean distance of
-rows, which are standardised as by rkhs fit, and other items by the kernel of their kind. --kernel takes another. The
-distance is that of features, the root of k(x, x) + k(y, y) - 2 k(x, y).
+rows, which are standardised as by rkhs fit, and other items by the distance of features of the kernel of their kind.
 """
 _OPTIONS_OF_NEAREST = f"""
 KNOWN  items to choose from, as rkhs fit reads them
@@ -152,25 +138,17 @@ CODES  a file that rkhs transform wrote
 --by {{auto,codes,features}} [auto]  ranking of candidates: by their own codes, or by the features that the codes decode
     to, where training items come first (default auto: codes for models of features)
 --n-best K  number of candidates listed for each code (default 5)
---chunk-rows N [10000]  number of candidates held in memory at a time (.csv, .tsv, .smi and .npy files; default
-    %(default)s)
 --diag VALUE  k(z, z) of the candidates, for a Gram model and --by features{MODEL}{INPUT}"""
 _EXAMPLES_OF_COMPARE = """\
 examples:
   rkhs compare table.csv --predict class
-  rkhs compare customers.csv --drop-columns customer_id --predict churn
   rkhs compare molecules.csv --smiles smiles --predict solubility --n-components 5
-  rkhs compare GunPoint.tsv --kind series --targets labels.csv
   rkhs compare gram.npy --gram --targets labels.csv
   rkhs compare new.csv --model model.rkhs --model other.rkhs --errors errors.csv
 
-At most 2000 rows are used, drawn at random, a quarter of which is held out in each of five splits. Each method makes
-codes without the target, from the training rows of a split alone. Nearest neighbours, a smooth
-kernel regression and a random forest then learn the target from them. Columns of tables are standardised. Rows
-whose target is empty help to make the codes.
-
-With --model the errors of saved models on the rows are compared. They are unbiased on rows that no model was
-fitted to."""
+At most 2000 rows are used, a quarter of which is held out in each of five splits. Each method makes codes without the
+target, from the training rows of a split; three learners then predict the target from them. With --model the errors of
+saved models are compared, which are unbiased on rows that no model was fitted to."""
 _OPTIONS_OF_COMPARE = f"""
 INPUT  table, molecules, series, other items, or a Gram matrix (--gram)
 --predict COLUMN  column of the file that holds what to predict{TARGETS}
@@ -182,14 +160,10 @@ _EXAMPLES_OF_REPORT = """\
 examples:
   rkhs report table.csv
   rkhs report table.csv --predict diagnosis --index-column patient -o patients.html
-  rkhs report molecules.csv --smiles smiles --predict solubility --n-components 5
-  rkhs report curves.csv --robust
   rkhs report model.rkhs new.csv
 
-The page has at most 5000 items, evenly spaced in the file. It says what is in the file, whether the column of --predict
-can be predicted, shows the map, which loses what it says, and items to look at. Open it in a browser. It is one file,
-needs no network, and can be sent to somebody else. The model is a KernelMap, as of rkhs map; with --n-components,
---robust or --set a KernelAutoencoder."""
+The page has at most 5000 items, evenly spaced in the file. The model is a KernelMap, as of rkhs map; with
+--n-components, --robust or --set a KernelAutoencoder."""
 _OPTIONS_OF_REPORT = f"""
 FILE  a table, molecules or other items, which are fitted as rkhs fit does; or a model file, then DATA too
 [DATA]  items for the model of FILE
@@ -201,44 +175,17 @@ _OPTIONS_OF_EXPORT = f"""{FILE}
 --part {{encoder,decoder}}  half of the model to write (default: the encoder; a model that predicts is written whole)
 --dtype {{float64,float32}} [float64]  type of the numbers (default %(default)s)
 --plain  export the codes of the encoder alone, without refining{MODEL}"""
-_OPTIONS_OF_INFO = f"""{FILE}
---diagnosis  say what is wrong with the model, as rkhs.diagnose does: seconds for thousands of items{JSON}{MODEL}"""
+_OPTIONS_OF_INFO = f"{FILE}{JSON}{MODEL}"
 COMMANDS = {
-    "fit": Command(
-        "fit a model to a table, molecules, graphs or other items, and write it to a file",
-        _OPTIONS_OF_FIT + TRACEBACK,
-        _EXAMPLES_OF_FIT,
-    ),
-    "map": Command(
-        "draw two components of the rows of a file as a picture", _OPTIONS_OF_MAP + TRACEBACK, _EXAMPLES_OF_MAP
-    ),
-    "transform": Command("encode the rows of a file with a model", _OPTIONS_OF_TRANSFORM + TRACEBACK),
-    "predict": Command(
-        "predict numbers for the rows of a file with a model of fit --predict",
-        _OPTIONS_OF_PREDICT + TRACEBACK,
-        _EXAMPLES_OF_PREDICT,
-    ),
-    "novelty": Command(
-        "say which rows of a file are unlike the others, or unlike those of another file",
-        _OPTIONS_OF_NOVELTY + TRACEBACK,
-        _EXAMPLES_OF_NOVELTY,
-    ),
-    "nearest": Command(
-        "list the known items that are most like each item of a file",
-        _OPTIONS_OF_NEAREST + TRACEBACK,
-        _EXAMPLES_OF_NEAREST,
-    ),
-    "decode": Command("turn codes back into vectors, or into the nearest known items", _OPTIONS_OF_DECODE + TRACEBACK),
-    "compare": Command(
-        "say whether codes of a file are worth having for a class or number, or how well models rebuild its rows",
-        _OPTIONS_OF_COMPARE + TRACEBACK,
-        _EXAMPLES_OF_COMPARE,
-    ),
-    "report": Command(
-        "write one HTML page about a file and its model: the map, errors, what to know",
-        _OPTIONS_OF_REPORT + TRACEBACK,
-        _EXAMPLES_OF_REPORT,
-    ),
-    "export": Command("write the encoder or decoder of a model as an ONNX file", _OPTIONS_OF_EXPORT + TRACEBACK),
-    "info": Command("say what a model file holds", _OPTIONS_OF_INFO + TRACEBACK),
+    "fit": Command("fit a model to the items of a file, and write it to a file", _OPTIONS_OF_FIT, _EXAMPLES_OF_FIT),
+    "map": Command("draw two components of the rows of a file as a picture", _OPTIONS_OF_MAP, _EXAMPLES_OF_MAP),
+    "transform": Command("encode the rows of a file with a model", _OPTIONS_OF_TRANSFORM),
+    "predict": Command("predict columns with a model of fit --predict", _OPTIONS_OF_PREDICT, _EXAMPLES_OF_PREDICT),
+    "novelty": Command("say which rows of a file are unlike the others", _OPTIONS_OF_NOVELTY, _EXAMPLES_OF_NOVELTY),
+    "nearest": Command("list the known items most like each item", _OPTIONS_OF_NEAREST, _EXAMPLES_OF_NEAREST),
+    "decode": Command("turn codes back into vectors, or into the nearest known items", _OPTIONS_OF_DECODE),
+    "compare": Command("say whether codes help to predict; compare models", _OPTIONS_OF_COMPARE, _EXAMPLES_OF_COMPARE),
+    "report": Command("write one HTML page about a file and its model", _OPTIONS_OF_REPORT, _EXAMPLES_OF_REPORT),
+    "export": Command("write the encoder or decoder of a model as an ONNX file", _OPTIONS_OF_EXPORT),
+    "info": Command("say what a model file holds", _OPTIONS_OF_INFO),
 }

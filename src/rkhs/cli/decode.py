@@ -23,6 +23,7 @@ from rkhs.data.frames import read_frame, to_dataset
 from rkhs.data.items import read_objects
 from rkhs.data.writers import write_rows
 
+_CANDIDATES = 10_000  # in memory at a time
 Names = Sequence[str] | dict[int, str] | None  # by number of the candidate
 
 
@@ -68,7 +69,6 @@ def _ranked(
 ) -> tuple[Any, Names, Names, list[int]]:
     """The nearest candidates, names and texts of these by number, and the rows of their file that were left out."""
     n_best = 5 if args.n_best is None else check_count(args.n_best, "--n-best")
-    check_count(args.chunk_rows, "--chunk-rows")
     options = {"by": args.by, **diag_options(args, model)}
     if args.candidates is None:
         known = notes.get("input", {})
@@ -78,7 +78,7 @@ def _ranked(
     names: dict[int, str] = {}
     texts: dict[int, str] = {}
     lost: list[int] = []
-    for data in chunks_for_model(args, args.candidates, model, notes, args.chunk_rows):
+    for data in chunks_for_model(args, args.candidates, model, notes, _CANDIDATES):
         start = best.seen
         lost += [bad.row for bad in data.skipped]
         numbers = best.add(model, codes, data.items, **options).tolist()

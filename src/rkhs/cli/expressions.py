@@ -91,16 +91,23 @@ def _build(node: ast.expr, what: str) -> Any:
             return _call(node, _find(name, what), what)
         case ast.BinOp(op=ast.Add() | ast.Mult()):
             return _combined(node, what)
-        case ast.Dict(keys=keys) if all(isinstance(key, (ast.Name, ast.Constant)) for key in keys):
-            names = [getattr(key, "id", getattr(key, "value", None)) for key in keys]
-            return dict(zip(names, (_argument(value, what) for value in node.values), strict=True))
-        case ast.Tuple(elts=items):
-            return tuple(_build(item, what) for item in items)
-        case ast.List(elts=items):
-            return [_build(item, what) for item in items]
+        case ast.Dict(keys=keys):
+            return _dictionary(keys, node.values, what)
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            built = [_build(item, what) for item in items]
+            return tuple(built) if isinstance(node, ast.Tuple) else built
     raise InputError(
         f"{what}: {_spelled(node)} is not understood; expected names, numbers, texts, +, * and name(parameter=value)"
     )
+
+
+def _dictionary(keys: list[ast.expr | None], values: list[ast.expr], what: str) -> dict[Any, Any]:
+    found = {}
+    for key, value in zip(keys, values, strict=True):
+        if not isinstance(key, (ast.Name, ast.Constant)):
+            raise InputError(f"{what}: keys in braces are names or numbers; write {{gamma: 2}}")
+        found[key.id if isinstance(key, ast.Name) else key.value] = _argument(value, what)
+    return found
 
 
 def _combined(node: ast.BinOp, what: str) -> Any:
@@ -124,16 +131,11 @@ def _find(name: str, what: str) -> Any:
     known = _classes(what == "--set constraint")
     if _key(name) in known:
         return known[_key(name)]
-    is_kernel = what == "--kernel"
-    known_kernels = [
-        key for key, make in known.items() if not isinstance(make, type) or issubclass(make, kernels.Kernel)
-    ]
-    offered = known_kernels if is_kernel else sorted(known)
-    near = nearest(_key(name), offered)
-    hint = f"did you mean {near}?" if near else f"known are {', '.join(sorted(offered))}."
-    advice = " For a kernel of your own write its Gram matrix to a file and pass that with --gram" if is_kernel else ""
-    kind = "a kernel" if is_kernel else "a kernel or another object"
-    raise InputError(f"{what}: {name!r} is not the name of {kind} of rkhs; {hint}{advice}")
+    of_kernels = [key for key, make in known.items() if not inspect.isclass(make) or issubclass(make, kernels.Kernel)]
+    near = nearest(_key(name), of_kernels if what == "--kernel" else known)
+    hint = f"did you mean {near}?" if near else "rkhs fit --help lists the kernels."
+    advice = " For a kernel of your own write its Gram matrix to a file and pass that with --gram"
+    raise InputError(f"{what}: {name!r} is not the name of a kernel or another object of rkhs; {hint}{advice}")
 
 
 def _call(node: ast.Call, cls: Any, what: str) -> Any:

@@ -8,14 +8,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rkhs._core.errors import InputError
-from rkhs.cli.build import build_estimator
+from rkhs.cli.build import build_estimator, find_rows, open_stream
 from rkhs.cli.columns import column_sentences
-from rkhs.cli.engines import find_rows, open_stream
 from rkhs.cli.inputs import read_input, user_errors
 from rkhs.cli.kinds import chose_kernel
 from rkhs.cli.options import refuse_flags
-from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
-from rkhs.cli.predictors import fit_predictor
+from rkhs.cli.outputs import TABLES, Outputs, write_model
+from rkhs.cli.regression import fit_predictor
 from rkhs.cli.robust import Fitted, fit_items
 from rkhs.cli.rows import write_number_parts
 from rkhs.cli.summaries import print_result
@@ -86,15 +85,11 @@ def _plan(args: argparse.Namespace) -> None:
 
 def _write(args: argparse.Namespace, fitted: Fitted, data: Dataset, robust: dict[str, Any]) -> None:
     """The model first, then the codes."""
-    written: tuple[str, ...] = ()
     if args.output is not None:
-        with after_writing():
-            write_model(args.output, fitted.model, data, args, **({"robust": robust} if robust else {}))
-        written = (f"the model is written: {args.output}",)
+        write_model(args.output, fitted.model, data, args, **({"robust": robust} if robust else {}))
     if args.codes is not None:
-        with after_writing(*written):
-            numbered = len(fitted.codes) < data.row_numbers[-1]
-            write_number_parts(args.codes, [(fitted.codes, data)], numbered=numbered)
+        numbered = len(fitted.codes) < data.row_numbers[-1]
+        write_number_parts(args.codes, [(fitted.codes, data)], numbered=numbered)
 
 
 def _facts(
@@ -115,15 +110,6 @@ def _facts(
     return facts | {"columns": {"scaled": columns != "raw", "filled": columns == "filled", "notes": of_columns}}
 
 
-def _kernel_choice(estimator: KernelEstimator) -> str:
-    """What to say of kernels that were chosen because the data have heavy tails."""
-    kinds = getattr(estimator, "kernel_choice_", None) or {"radial": 0.0}
-    (chosen, _), *others = kinds.items()
-    if chosen == "radial":
-        return ""
-    return f" with {chosen} kernels, chosen for heavy tails ({others[0][1]:.1%} with {others[0][0]} ones)"
-
-
 def _summary(estimator: KernelEstimator, data: Dataset, seconds: float) -> str:
     wide = data.kind in ("vectors", "table")
     what = f"rows of {data.X.shape[1]} columns" if wide else data.kind.replace("gram", "items")
@@ -134,7 +120,9 @@ def _summary(estimator: KernelEstimator, data: Dataset, seconds: float) -> str:
         text += f", objective {estimator.objective_:.5g} after {estimator.n_iter_} iterations"
         if getattr(estimator, "held_out_error_", None) is not None:
             text += f", new rows lose about {estimator.held_out_error_:.1%} of the variance"
-        text += _kernel_choice(estimator)
+        chosen = next(iter(getattr(estimator, "kernel_choice_", None) or {"radial": 0.0}))
+        if chosen != "radial":
+            text += f" with {chosen} kernels, chosen for heavy tails"
     elif hasattr(estimator, "explained_variance_ratio_"):
         text += f", {estimator.explained_variance_ratio_.sum():.1%} of the variance"
     storage = getattr(estimator, "storage_", "dense")

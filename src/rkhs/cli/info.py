@@ -31,8 +31,6 @@ def run(args: argparse.Namespace) -> None:
         value = getattr(model, f"{name}_", None)
         if value is not None:
             facts[_NAMES.get(name, name.replace("_", " "))] = value if isinstance(value, (int, float)) else brief(value)
-    if args.diagnosis:
-        facts |= _diagnosis(model)
     facts["sha256"] = file_sha256(args.model)
     if args.json:
         print_json(facts)
@@ -45,12 +43,3 @@ def run(args: argparse.Namespace) -> None:
 def _parameters(model: estimators.KernelEstimator) -> str:
     """The parameters that differ from their defaults."""
     return " ".join(repr(model).partition("(")[2].removesuffix(")").split()) or "(defaults)"
-
-
-def _diagnosis(model: estimators.KernelEstimator) -> dict[str, Any]:
-    """What the model says of itself; numbers that it does not have are left out."""
-    if not hasattr(model, "codes_"):
-        return {"diagnosis": "none: a model without codes"}
-    found = estimators.diagnose(model)
-    numbers = {name.replace("_", " "): value for name, value in vars(found).items() if isinstance(value, float)}
-    return numbers | {"warnings": "; ".join(found.warnings) or "none"}

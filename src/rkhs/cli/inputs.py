@@ -9,18 +9,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from rkhs import estimators
 from rkhs._core.errors import InputError, RkhsError, quote, warn
-from rkhs.cli.kernel_values import as_gram_matrix
 from rkhs.cli.kinds import (
     OBJECTS,
     as_kernel_reads,
     fingerprint_options,
-    in_known_letters,
     kind_notes,
     known_fingerprint,
 )
@@ -28,11 +26,21 @@ from rkhs.cli.options import changed as changed, named_columns as named_columns,
 from rkhs.cli.rows import with_progress
 from rkhs.data import Dataset
 from rkhs.data.arrays import load_npy
-from rkhs.data.cells import column_cells, names_of
-from rkhs.data.dataset import LEFT_OUT as LEFT_OUT, existing_path, keep_rows as keep_rows, listed, locate, locate_all
+from rkhs.data.cells import column_cells, names_of, refuse_infinite
+from rkhs.data.dataset import (
+    LEFT_OUT as LEFT_OUT,
+    as_gram,
+    check_finite,
+    column_label,
+    existing_path,
+    keep_rows as keep_rows,
+    listed,
+    locate,
+    locate_all,
+)
 from rkhs.data.formats import TABLES, extension_of, has_columns
-from rkhs.data.frames import frame_blocks, read_frame, selected, titles_of_file, with_index
-from rkhs.data.items import frame_of_series, items_of, kind_of, read_objects
+from rkhs.data.frames import frame_blocks, read_frame, selected, with_index
+from rkhs.data.items import is_frame, items_of, kind_of, read_gram_rows, read_objects
 
 _RANGES = 50  # columns of a table whose ranges a model file keeps
 _LARGE, _PART = 2**24, 16384  # bytes of a file above which it is read in parts, and their rows
@@ -58,21 +66,16 @@ class Source:
         """The column that a flag names, also by its position in the whole file."""
         return self._labels[locate(name, self._names, len(self._labels), flag)]
 
-    def has(self, name: str) -> bool:
-        """Whether the frame has a column of this name."""
-        return name in (self._names or ()) and self.label(name, "--columns") in self.frame.columns
-
     def take(self, name: str | int, flag: str) -> np.ndarray:
         """A column that is no part of the items: numbers with NaN, or texts with None; its frame loses it."""
         if self.frame is not None:
             label = self.label(name, flag)
             if label not in self.frame.columns:
                 raise InputError(f"{flag} names {name}, which another flag names too; name it once")
-            cells = column_cells(self.frame[label], f"{self.path}: {flag} {name}")
-            refuse_infinite(cells, f"{self.path}: {flag} {name}")
+            cells = cells_of(self.frame[label], f"{self.path}: {flag} {name}")
             self.frame = self.frame.drop(columns=label)
             return cells
-        if has_columns(self.path):  # tags of molecules and spectra
+        if has_columns(self.path) and (self.items is None or self.items.classes is None):  # tags
             tags = read_frame(Path(self.path), self.read)
             return column_cells(tags.iloc[:, locate(name, names_of(tags), tags.shape[1], flag)], self.path)
         return self._classes(name, flag)
@@ -89,24 +92,23 @@ class Source:
         return left
 
     def _classes(self, name: str | int, flag: str) -> np.ndarray:
-        """Classes or numbers that a file of series or graphs holds."""
-        assert self.items is not None
-        classes = self.items.classes
+        """Classes that a file of series or graphs holds."""
+        classes = None if self.items is None else self.items.classes
         if classes is None:
             raise InputError(
                 f"{flag} names a column of a table; {self.path} has none beside its items; name a table with --labels "
                 "FILE, which finds rows by their names, or with --targets FILE"
             )
-        only = "target" if classes.dtype.kind == "f" else "class"
-        if name != only:
-            raise InputError(f"{flag}: {self.path} has one column beside its items, {only}; got {name}; write {only}")
-        return classes if classes.dtype.kind == "f" else classes.astype(object)
+        if name != "class":
+            raise InputError(f"{flag}: {self.path} has one column beside its items, class; got {name}; write class")
+        return classes.astype(object)
 
 
-def refuse_infinite(cells: np.ndarray, where: str) -> None:
-    """Refuse infinite numbers in a column; a gap is none."""
-    if cells.dtype != object and np.isinf(cells).any():
-        raise InputError(f"{where}: expected finite numbers; got infinity in row {int(np.isinf(cells).argmax()) + 1}")
+def cells_of(column: Any, where: str) -> np.ndarray:
+    """Numbers of a column with NaN for gaps, or texts with None; infinite numbers are refused."""
+    cells = column_cells(column, where)
+    refuse_infinite(cells, where)
+    return cells
 
 
 def open_source(args: argparse.Namespace, path: str, *, columns: bool = False, **known: Any) -> Source:
@@ -115,14 +117,11 @@ def open_source(args: argparse.Namespace, path: str, *, columns: bool = False, *
     file, read = existing_path(path), known.get("read", {}) | read_options(args)
     kind = "molecules" if args.smiles is not None else args.kind
     transposed = getattr(args, "transpose", False)
-    archive = kind == "series" and args.columns is None and frame_of_series(file, args.columns, read)
-    if file.is_file() and extension_of(file) in TABLES and not archive:
-        index = args.index_column if args.index_column is not None else known.get("index_column")
+    if file.is_file() and is_frame(file, kind):
         times = kind == "curves" and not transposed  # they name the columns, though they are numbers
-        frame = _indexed(read_frame(file, read, named=times), index, args, known.get("names") or ())
-        return Source(path, frame=frame, read=read)
+        return Source(path, frame=_indexed(read_frame(file, read, named=times), args, known), read=read)
     if _is_array_of_columns(args, file, kind, columns or transposed):
-        return Source(path, frame=_indexed(_frame_of(file, read.get("key")), None, args), read=read)
+        return Source(path, frame=_indexed(_frame_of(file, read.get("key")), args, {}), read=read)
     if transposed:
         raise InputError(
             f"--transpose is for tables and arrays of numbers; got {path}, which holds other items; leave it out"
@@ -156,8 +155,8 @@ def _frame_of(file: Path, key: str | None) -> Any:
 
 
 def named_by_flags(args: argparse.Namespace) -> list[str | int]:
-    """The columns that flags name, which are no names of rows."""
-    found = named_columns(args.columns)
+    """The columns that flags name, which are no names of rows; positions of ``--columns`` do not count these."""
+    found: list[str | int] = [name for name in named_columns(args.columns) if isinstance(name, str)]
     for name in ("smiles", "predict", "color", "groups"):
         value = getattr(args, name, None)
         if value is not None:
@@ -165,12 +164,18 @@ def named_by_flags(args: argparse.Namespace) -> list[str | int]:
     return found
 
 
-def _indexed(frame: Any, column: str | int | None, args: argparse.Namespace, read: Sequence[str] = ()) -> Any:
+def _indexed(frame: Any, args: argparse.Namespace, known: dict[str, Any]) -> Any:
     """A frame whose rows are named, by a column, transposed where its columns are the items."""
+    column = args.index_column
+    if column is None and known.get("index_column") in frame.columns:
+        column = known["index_column"]
     if column is not None or args.kind not in ("sequences", "texts"):
-        frame = with_index(frame, column, [*read, *named_by_flags(args)])
-    if not getattr(args, "transpose", False):
-        return frame
+        frame = with_index(frame, column, [*(known.get("names") or ()), *named_by_flags(args)])
+    return _transposed(frame, args) if getattr(args, "transpose", False) else frame
+
+
+def _transposed(frame: Any, args: argparse.Namespace) -> Any:
+    """A frame of numbers whose columns become rows."""
     frame = selected(frame, None, named_columns(args.drop_columns) or None)
     texts = [str(name) for name, kind in zip(frame.columns, frame.dtypes, strict=True) if kind.kind not in "biuf"]
     if texts:
@@ -184,9 +189,7 @@ def _indexed(frame: Any, column: str | int | None, args: argparse.Namespace, rea
 def _objects(args: argparse.Namespace, file: Path, kind: str | None, read: dict[str, Any]) -> Dataset:
     """Items of a file that is no table."""
     if getattr(args, "gram", False):
-        from rkhs.data.items import read_gram_rows
-
-        return read_gram_rows(file, read.get("key"), read, args.index_column)
+        return read_gram_rows(file, read.get("key"))
     found = kind if kind not in (None, "vectors") else kind_of(file)
     fingerprint = fingerprint_options(args)
     return read_objects(
@@ -219,6 +222,27 @@ def read_source(args: argparse.Namespace, source: Source, **known: Any) -> Datas
         data = as_gram_matrix(data, gram)
     _warn_of_skipped(data)
     return as_kernel_reads(data, getattr(args, "kernel", None))
+
+
+def as_gram_matrix(data: Dataset, gram: Literal[True, "cross"]) -> Dataset:
+    """Kernel values: a square Gram matrix with its names, or those of new rows with known columns."""
+    if data.kind == "table":
+        raise InputError(f"{data.source}: a Gram matrix holds numbers alone; got texts or gaps; correct the file")
+    if data.X.ndim == 3:
+        return data
+    found = as_gram(data, gram)
+    return _of_distances(found) if gram is True else found
+
+
+def _of_distances(data: Dataset) -> Dataset:
+    """Kernel values of distances: zeros on the diagonal and no negative number elsewhere, as no kernel has."""
+    away = data.X[data.X > 0.0]
+    if data.X.diagonal().any() or not len(away) or data.X.min() < 0.0:
+        return data
+    scale = float(np.median(away))
+    what = f"zeros on the diagonal and positive numbers elsewhere are distances d, read as exp(-d / {scale:.4g})"
+    warn(f"{data.source}: {what}, with their median; new rows are then distances to these items too")
+    return replace(data, X=np.exp(data.X / -scale), distance_scale=scale)
 
 
 def read_input(args: argparse.Namespace, path: str) -> Dataset:
@@ -256,38 +280,29 @@ def read_for_model(
 ) -> Dataset:
     """Read a file the way the training file of a model was read."""
     args, known = _as_known(args, path, model, notes.get("input", {}))
-    return _of_model(args, open_source(args, path, **known), model, notes)
+    with_targets = bool(notes.get("predict", {}).get("places"))
+    return _of_model(args, open_source(args, path, columns=with_targets, **known), model, notes)
 
 
 def _as_known(
     args: argparse.Namespace, path: str, model: estimators.KernelEstimator, known: dict[str, Any]
 ) -> tuple[argparse.Namespace, dict[str, Any]]:
     """The arguments with what the notes say of the training file, and the options that read it."""
-    kind, table = known.get("kind"), extension_of(path) in TABLES
+    kind = known.get("kind")
     if args.kind not in (None, kind):
         raise InputError(f"{path}: the model reads {kind}; got --kind {args.kind}; leave it out")
     args = known_fingerprint(args, path, known)
     given: dict[str, Any] = {"transpose": known.get("transpose", False)}
     if kind in (*OBJECTS, "curves"):
         given["kind"] = kind
-    if kind == "molecules" and table and args.smiles is None:
-        given["smiles"] = known.get("smiles_column")
-    if kind in ("sequences", "texts") and table and args.columns is None:
-        given["columns"] = ",".join(known.get("columns") or ()) or None
+    if extension_of(path) in TABLES:  # other files hold nothing else
+        given["smiles"] = args.smiles if args.smiles is not None else known.get("smiles_column")
+        if kind in ("sequences", "texts") and args.columns is None:
+            given["columns"] = known.get("columns")
     if model.kernel_.domain == "gram":
         given["gram"] = "cross"
-    options = {"read": known.get("read") or {}} if table or path.lower().endswith(".npz") else {}
-    index = _known_index(args, path, known, options)
-    return changed(args, **given), options | {"index_column": index, "names": known.get("column_names")}
-
-
-def _known_index(args: argparse.Namespace, path: str, known: dict[str, Any], options: dict[str, Any]) -> str | None:
-    """The column of row names of the training file, where this file has it too."""
-    title = known.get("index_column")
-    if title is None or args.index_column is not None or extension_of(path) not in TABLES:
-        return None
-    titles = titles_of_file(existing_path(path), options.get("read", {}) | read_options(args))
-    return title if title in titles else None
+    options = {"read": known.get("read") or {}, "index_column": known.get("index_column")}
+    return changed(args, **given), options | {"names": known.get("column_names")}
 
 
 def _of_model(
@@ -295,21 +310,16 @@ def _of_model(
 ) -> Dataset:
     """Rows of a file as those of the fit of a model, as its kernel reads them."""
     known = notes.get("input", {})
-    names, kinds = known.get("column_names"), known.get("column_kinds")
     if source.frame is not None and known.get("kind") in (None, "vectors", "table", "gram"):
-        source.frame = _columns_of_fit(args, source, names, notes, model)
+        source.frame = _columns_of_fit(args, source, notes, model)
         args = changed(args, columns=None, drop_columns=None)
-    data = read_source(args, source, kinds=kinds)
-    data = in_known_letters(data, known.get("texts"))
+    data = read_source(args, source, kinds=known.get("column_kinds"))
     times = known.get("times")
     if times is not None and data.times is not None:
         same = len(times) == len(data.times) and np.allclose(times, data.times)
         if not same:
             raise InputError(f"{source.path}: the model reads curves at {len(times)} other times; resample the curves")
     expected: Any = getattr(model, "n_features_in_", data.X.shape[-1])
-    places = notes.get("predict", {}).get("places") or []
-    if places and data.kind == "vectors" and data.X.shape[1] == expected + len(places):  # with the target
-        data = replace(data, X=np.delete(data.X, places, axis=1))
     if data.kind not in OBJECTS and data.X.shape[-1] != expected:
         raise InputError(
             f"{source.path}: the model needs {expected} columns; got {data.X.shape[-1]}; choose them with --columns"
@@ -318,38 +328,31 @@ def _of_model(
 
 
 def _columns_of_fit(
-    args: argparse.Namespace,
-    source: Source,
-    names: Sequence[str] | None,
-    notes: dict[str, Any],
-    model: estimators.KernelEstimator,
+    args: argparse.Namespace, source: Source, notes: dict[str, Any], model: estimators.KernelEstimator
 ) -> Any:
     """The columns of the training file, by name where both files have names, else by position."""
     frame, found = source.frame, names_of(source.frame)
+    names = notes.get("input", {}).get("column_names")
     if args.columns is not None:
         return frame.iloc[:, [locate(c, found, frame.shape[1], "columns") for c in named_columns(args.columns)]]
     if names is not None and found is not None:
         _refuse_lacking(source.path, names, found)
-        return frame.iloc[:, [found.index(name) for name in names]]
-    places = notes.get("predict", {}).get("places") or []
-    if places and frame.shape[1] == getattr(model, "n_features_in_", frame.shape[1]) + len(places):
-        return frame.drop(columns=frame.columns[places])
+        return frame[[frame.columns[found.index(name)] for name in names]]
     if names is not None and model.kernel_.domain == "gram":
         warn(f"{source.path}: its columns have no names, and are taken in the order of the items of the fit")
-    return frame
+    places = notes.get("predict", {}).get("places") or []
+    with_targets = frame.shape[1] == getattr(model, "n_features_in_", 0) + len(places)
+    return frame.drop(columns=frame.columns[places]) if with_targets else frame
 
 
 def _refuse_lacking(path: str, names: Sequence[str], found: Sequence[str]) -> None:
     """Refuse a file without a column of the training file."""
-    lacking = [name for name in names if name not in set(found)]
-    if not lacking:
-        return
-    others = [name for name in found if name not in set(names)]
-    instead = f"; it has {listed(list(map(quote, others)))}, which the model does not read" if others else ""
-    raise InputError(
-        f"{path} lacks {listed(list(map(quote, lacking)))}, of the columns of the training file{instead}; correct the "
-        "names, or the file"
-    )
+    lacking = [quote(name) for name in names if name not in set(found)]
+    if lacking:
+        raise InputError(
+            f"{path} lacks {listed(lacking)}, of the columns of the training file; it has "
+            f"{listed(list(map(quote, found)))}; correct the names, or the file"
+        )
 
 
 def parts_for_model(
@@ -385,15 +388,16 @@ def chunks_for_model(
 def _blocks(args: argparse.Namespace, path: str, options: dict[str, Any], rows: int) -> Iterator[Source]:
     """Sources of some rows each."""
     if extension_of(path) == ".npy":
+        import pandas
+
         X = _mapped(path)
         for start in range(0, len(X), rows):
             block = np.array(X[start : start + rows], dtype=np.float64)
-            yield Source(path, items=Dataset(_finite(block, path, start), "vectors", None, None, path))
+            check_finite(block, f"{path} (rows from {start + 1})")
+            yield Source(path, frame=pandas.DataFrame(block))
         return
-    read = options.get("read", {}) | read_options(args)
-    index = args.index_column if args.index_column is not None else options.get("index_column")
-    for frame in frame_blocks(existing_path(path), read, rows):
-        yield Source(path, frame=_indexed(frame, index, args, options.get("names") or ()))
+    for frame in frame_blocks(existing_path(path), options["read"] | read_options(args), rows):
+        yield Source(path, frame=_indexed(frame, args, options))
 
 
 def _mapped(path: str) -> np.ndarray:
@@ -407,16 +411,13 @@ def _mapped(path: str) -> np.ndarray:
     return X
 
 
-def _finite(block: np.ndarray, path: str, start: int) -> np.ndarray:
-    bad = ~np.isfinite(block).all(axis=1)
-    if bad.any():
-        raise InputError(f"{path}: expected finite numbers; got NaN or infinity in row {start + bad.argmax() + 1}")
-    return block
+def warn_of_far_rows(args: argparse.Namespace, data: Dataset, notes: dict[str, Any]) -> None:
+    """Warn of rows far from those of the fit."""
+    from rkhs._core.cells import warn_of_far  # which imports torch
 
-
-def read_known(args: argparse.Namespace) -> Dataset:
-    """The first of two files."""
-    return read_input(args, args.input)
+    ranges = enumerate(notes.get("input", {}).get("ranges") or ())
+    columns = ((column_label(data.column_names, j), data.X[:, j], low, high) for j, (low, high) in ranges)
+    warn_of_far(f"{args.input}: ", columns)
 
 
 def new_parts(args: argparse.Namespace, known: Dataset, model: estimators.KernelEstimator) -> Iterator[Dataset]:

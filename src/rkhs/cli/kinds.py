@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import ast
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
-from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
 
 from rkhs import estimators, kernels, selection
-from rkhs._core.errors import InputError, warn
+from rkhs._core.errors import InputError
 from rkhs.cli.options import changed
 from rkhs.cli.parser import hint
 from rkhs.data.dataset import Dataset, titles_of
-from rkhs.data.fasta import masked_letters, with_letters_of
 from rkhs.data.formats import FINGERPRINTS
 
 OBJECTS = ("sequences", "texts", "graphs", "series", "spectra")  # lists of objects: without columns
@@ -31,33 +28,19 @@ _MOST_COMPARED = 2000  # rows by which kernels are chosen
 def fingerprint_options(args: argparse.Namespace) -> dict[str, Any]:
     """Options of the reader that say how SMILES become fingerprints."""
     text = getattr(args, "fingerprint", None)
-    if text is None:
-        return {}
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
-        tree = None
-    name = tree.func if isinstance(tree, ast.Call) else tree
-    if not isinstance(name, ast.Name) or name.id not in FINGERPRINTS or getattr(tree, "args", None):
-        raise InputError(
-            f"--fingerprint must be {', '.join(FINGERPRINTS)}, or one with options, as 'morgan(radius=3)'; got {text!r}"
-        )
-    found: dict[str, Any] = {"fingerprint": name.id}
-    known = [option for option in ("radius", "n_bits", "on_error") if option not in _LACKS.get(name.id, ())]
-    for keyword in getattr(tree, "keywords", []):
-        if keyword.arg not in known:
-            raise InputError(f"--fingerprint {name.id} has no option {keyword.arg}; it has {', '.join(known)}")
-        found[keyword.arg] = _number_or_word(keyword.arg, keyword.value)
+    if text is None or isinstance(text, dict):  # that of a fit
+        return text or {}
+    name, _, settings = text.strip().removesuffix(")").partition("(")
+    if name not in FINGERPRINTS:
+        raise InputError(f"--fingerprint must be {', '.join(FINGERPRINTS)}, or 'morgan(radius=3)'; got {text!r}")
+    found: dict[str, Any] = {"fingerprint": name}
+    known = {"radius", "n_bits", "on_error"} - set(_LACKS.get(name, ()))
+    for setting in settings.split(",") if settings else ():
+        option, _, value = setting.replace(" ", "").partition("=")
+        if option not in known:
+            raise InputError(f"--fingerprint {name} has no option {option}; it has {', '.join(sorted(known))}")
+        found[option] = int(value) if value.isdecimal() else value
     return found
-
-
-def _number_or_word(option: str, value: ast.expr) -> Any:
-    """What is written for an option of a fingerprint."""
-    if isinstance(value, ast.Name):
-        return value.id
-    if isinstance(value, ast.Constant):
-        return value.value
-    raise InputError(f"--fingerprint: expected a number or a word for {option}; got {ast.unparse(value)}")
 
 
 def default_kernel(data: Dataset) -> kernels.Kernel | str | None:
@@ -76,12 +59,8 @@ def default_kernel(data: Dataset) -> kernels.Kernel | str | None:
 
 
 def _of_sequences(data: Dataset) -> kernels.Kernel:
-    """Places of short sequences of one length, else substrings; none with a masked letter."""
-    found, masked = {*"".join(data.X)}, {*masked_letters(data.X.tolist())}
-    alphabet = "".join(sorted({*ascii_uppercase, *found} - masked))
-    options: dict[str, Any] = {"alphabet": alphabet, "unknown": "skip"} if found & masked else {}
-    alike = _are_short(data.X) and _have_one_length(data.X)
-    return kernels.Positions(**options) if alike else kernels.Spectrum(**options)
+    """Places of short sequences of one length, else substrings."""
+    return kernels.Positions() if _are_short(data.X) and _have_one_length(data.X) else kernels.Spectrum()
 
 
 def as_kernel_reads(data: Dataset, kernel: Any) -> Dataset:
@@ -92,16 +71,6 @@ def as_kernel_reads(data: Dataset, kernel: Any) -> Dataset:
         kernel = parse_kernel(kernel)
     objects = data.kind == "molecules" and getattr(kernel, "domain", None) == "objects"
     return replace(data, as_smiles=True) if objects else data
-
-
-def in_known_letters(data: Dataset, known: list[str] | None) -> Dataset:
-    """Sequences of RNA in the letters of those of the fit where these are DNA, or the other way round."""
-    if data.kind != "sequences" or not known:
-        return data
-    texts, notes = with_letters_of(data.X.tolist(), known)
-    for note in notes:
-        warn(f"{data.source}: {note}")
-    return replace(data, X=np.array(texts, object))
 
 
 def as_predictors_read(args: argparse.Namespace, data: Dataset) -> Dataset:
@@ -224,18 +193,13 @@ def known_fingerprint(args: argparse.Namespace, path: str, known: dict[str, Any]
     if known.get("kind") != "molecules":
         return args
     recipe, given = known.get("fingerprint"), fingerprint_options(args)
+    if recipe is None and given:
+        raise InputError("--fingerprint is for fingerprints; this model reads SMILES; leave it out")
     if recipe is None:
-        if given:
-            raise InputError("--fingerprint is for fingerprints; this model reads SMILES; leave it out")
         return args
-    named = {"name": given.get("fingerprint"), "radius": given.get("radius"), "n_bits": given.get("n_bits")}
-    if any(value not in (None, recipe[name]) for name, value in named.items()):
+    found = {"fingerprint": recipe["name"], "radius": recipe["radius"], "n_bits": recipe["n_bits"]}
+    if any(found.get(name, value) != value for name, value in given.items()):
         raise InputError(
             f"{path}: --fingerprint must be that of the fit, {recipe}; leave it out: the model remembers it"
         )
-    kept = {"radius": recipe["radius"], "n_bits": recipe["n_bits"]}
-    if given.get("on_error") == "skip":
-        kept["on_error"] = "skip"
-    lacks = _LACKS.get(recipe["name"], ())
-    options = ", ".join(f"{name}={value}" for name, value in kept.items() if name not in lacks)
-    return changed(args, fingerprint=f"{recipe['name']}({options})")
+    return changed(args, fingerprint=given | found)

@@ -17,7 +17,7 @@ from typing import Any
 from rkhs import __version__
 from rkhs._core.errors import RkhsError
 from rkhs.cli.commands import COMMANDS
-from rkhs.cli.options import declare
+from rkhs.cli.options import TRACEBACK, declare
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
 from rkhs.cli.wording import message_line
@@ -42,7 +42,7 @@ def _parser(*chosen: str) -> argparse.ArgumentParser:
             name, help=command.line, description=text, epilog=command.examples, formatter_class=_AS_WRITTEN
         )
         if name in chosen:
-            declare(of_command, command.options)
+            declare(of_command, command.options + TRACEBACK)
     return parser
 
 

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
         values = as_classes(values)
     colours = _colours(values, args)
     with user_errors():
-        model = build_estimator(changed(args, n_components="2", estimator=_estimator(args)), data)
+        model = build_estimator(changed(args, n_components="2", estimator=args.estimator or "KernelMap"), data)
         model.fit(data.items)
     if args.output.lower().endswith(".html"):
         title = f"Map of {Path(data.source).name}"
@@ -76,15 +76,6 @@ def _draw(args: argparse.Namespace, model: estimators.KernelEstimator, data: Dat
             "boxes stand for letters that no installed font has: install fonts such as Noto Sans CJK, or write a page, "
             f"-o {Path(args.output).with_suffix('.html')}"
         )
-
-
-def _estimator(args: argparse.Namespace) -> str:
-    methods = {"neighbors": "KernelMap", "autoencoder": "KernelAutoencoder"}
-    if args.method is not None and args.estimator is not None:
-        raise InputError("--method and --estimator both name the model; leave one out")
-    if (args.method or "neighbors") not in methods:
-        raise InputError(f"--method must be one of {', '.join(methods)}; got {args.method!r}")
-    return args.estimator or methods[args.method or "neighbors"]
 
 
 def _outside(model: estimators.KernelEstimator, data: Dataset) -> list[str]:

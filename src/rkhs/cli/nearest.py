@@ -15,7 +15,7 @@ from rkhs import kernels
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_change
-from rkhs.cli.inputs import new_parts, read_known, user_errors
+from rkhs.cli.inputs import new_parts, read_input, user_errors
 from rkhs.cli.kinds import default_kernel
 from rkhs.cli.options import changed
 from rkhs.cli.outputs import SHEETS, Outputs
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
     args = changed(args, input=args.known)
     Outputs(("KNOWN", args.input), ("NEW", args.new)).add("-o", args.output, SHEETS)
     top = check_count(args.top, "--top")
-    known = read_known(args)
+    known = read_input(args, args.input)
     if args.new is None and known.n_samples == 1:
         raise InputError(f"{args.input}: expected at least two items to compare; got one; give NEW too")
     with user_errors():

@@ -14,7 +14,7 @@ from rkhs._core.checks import check_number
 from rkhs._core.threads import within_limit
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_notes
-from rkhs.cli.inputs import new_parts, read_known, user_errors
+from rkhs.cli.inputs import new_parts, read_input, user_errors
 from rkhs.cli.kinds import as_predictors_read, new_diagonal
 from rkhs.cli.options import changed
 from rkhs.cli.outputs import TABLES, Outputs
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
     args = changed(args, input=args.file)
     Outputs(("FILE", args.input), ("NEW", args.new)).add("-o", args.output, TABLES)
     check_number(args.alpha, "--alpha", above=0.0, at_most=0.5)
-    known = read_known(args)
+    known = read_input(args, args.input)
     known = as_predictors_read(args, known)
     with user_errors():
         defaults = {"alpha": args.alpha} | ({"columns": "raw"} if args.scale_columns == "no" else {})

@@ -47,9 +47,11 @@ KIND = f"""
 --kind {{{",".join(KINDS)}}}  what the items are, if the name of the file does not say it
 --smiles COLUMN  column that holds SMILES (needs rkhs[chem])
 --fingerprint EXPRESSION  of SMILES: morgan, counts, path or maccs, as 'morgan(radius=3, n_bits=1024)' (default morgan);
-    'morgan(on_error=skip)' leaves out SMILES that cannot be read"""
+    'morgan(on_error=skip)' leaves out SMILES that cannot be read. With --predict and in novelty it puts fingerprints in
+    place of the kernel of molecules"""
 COLUMNS = """
---columns A,B,...  columns to use, by name (in quotation marks if it has a comma), else by position from 0
+--columns A,B,...  columns to use, by name (in quotation marks if it has a comma), else by position from 0, without the
+    column that names the rows
 --drop-columns A,B,...  columns to leave out
 --transpose  the columns of the table are the items, as genes in rows"""
 INPUT = READ + KIND + COLUMNS

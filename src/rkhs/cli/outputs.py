@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import copy
 import os
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +15,8 @@ import numpy as np
 import rkhs
 from rkhs import estimators
 from rkhs._core.checks import naming
-from rkhs._core.errors import InputError, RkhsError, optional
+from rkhs._core.errors import InputError, optional
 from rkhs._core.files import check_writable
-from rkhs._core.memory import readable
 from rkhs.cli.inputs import input_notes
 from rkhs.cli.options import refuse_flags
 from rkhs.data import Dataset
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".xlsx", ".parquet", ".npy")  # what codes and errors are written to
 SHEETS = TABLES[:2]  # what texts are written to
 PICTURES = (".png", ".svg", ".pdf")
-_LEAST_SPACE = 2**16  # bytes, of which a small model needs some
 _OF_CODES = ("codes", "engine", "scheduler", "jobs", "stream", "plan")
 _IN_FOLDERS = (".txt", ".graphml", ".gml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
 _DATA = (*TABLES, *READ, *_IN_FOLDERS, ".npz", ".smi", *SDF, *SPECTRA, *FASTA, ".ts", ".onnx", *PICTURES)
@@ -60,11 +56,6 @@ class Outputs:
         self._refuse_clashes(flag, path)
         with naming(flag):
             check_writable(path)
-        free = shutil.disk_usage(os.path.dirname(os.path.realpath(path))).free
-        if free < _LEAST_SPACE:
-            raise InputError(
-                f"{flag} {path}: expected space on its disk; got {readable(free)}; free some, or write elsewhere"
-            )
         if path.lower().endswith((".xlsx", ".parquet", ".onnx", *PICTURES)):
             _import_writer(path)
         self._planned[flag] = path
@@ -81,18 +72,6 @@ class Outputs:
             raise InputError(
                 f"{flag} would overwrite {path!r}, which is no model file; choose another name, or delete it first"
             )
-
-    def add_folder(self, flag: str, path: str) -> None:
-        """Plan a folder of parquet files, made if it is not there."""
-        _import_writer("codes.parquet")
-        place = Path(os.path.realpath(path))
-        self._refuse_clashes(flag, path)
-        while not place.exists():
-            place = place.parent
-        if not place.is_dir():
-            raise InputError(f"{flag} {path} is a folder to write; got one in {str(place)!r}, which is none; rename it")
-        with naming(flag):
-            check_writable(place / "part.parquet")
 
     def _refuse_clashes(self, flag: str, path: str) -> None:
         for name, other in self._inputs:
@@ -134,15 +113,6 @@ def _may_be_replaced(path: str) -> bool:
 def _import_writer(path: str) -> None:
     writers = {"onnx": "onnx", "parquet": "pyarrow", "xlsx": "openpyxl"}
     optional(writers.get(path.lower().rpartition(".")[2], "matplotlib.figure"))
-
-
-@contextmanager
-def after_writing(*notes: str) -> Iterator[None]:
-    """Say what is there already, should a later output fail."""
-    try:
-        yield
-    except (RkhsError, OSError) as error:
-        raise InputError("; ".join([str(error), *notes])) from error
 
 
 def check_predictor(args: argparse.Namespace) -> None:

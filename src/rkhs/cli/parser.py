@@ -5,14 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import Any, NoReturn
 
 from rkhs._core.errors import nearest
 from rkhs.cli.commands import COMMANDS
 from rkhs.cli.options import flags_in
-
-_RENAMED = {"evaluate": "compare"}
 
 
 def hint(name: str, known: Iterable[str]) -> str:
@@ -39,27 +36,14 @@ class CommandParser(argparse.ArgumentParser):
         return found, extra
 
     def _hint(self, flag: str) -> str:
-        """Say which commands have the flag, which one may be meant, or which parameter ``--set`` takes."""
-        flags = [flag for action in self._actions for flag in action.option_strings]
-        others = {name: [f"--{one.replace('_', '-')}" for one in flags_in(c.options)] for name, c in COMMANDS.items()}
-        having = [name for name, known in others.items() if flag in known]
-        if having:
-            return f"; rkhs {', '.join(having)} {'has' if len(having) == 1 else 'have'} it"
-        near = nearest(flag, chain(flags, *others.values()))
-        if near in flags:
-            return f"; did you mean {near!r}?"
-        if "--set" not in flags:
-            return ""
-        import rkhs.estimators  # noqa: F401
-        from rkhs.cli.wording import parameters
-
-        near = nearest(flag, parameters())
-        return f"; did you mean '--set {near}=...'?" if near else ""
+        """Say which flag of the command may be meant, or else which other commands have this one."""
+        near = hint(flag, [name for action in self._actions for name in action.option_strings])
+        having = [name for name, command in COMMANDS.items() if flag[2:].replace("-", "_") in flags_in(command.options)]
+        return f"; it is a flag of rkhs {', '.join(having)}" if having else near
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         choices: Sequence[Any] | None = None if action.choices is None else list(action.choices)
         if choices is not None and value not in choices:
-            new = _RENAMED.get(str(value))
-            advice = f"; it became {new!r}" if new in choices else hint(str(value), [str(choice) for choice in choices])
             listed = ", ".join(repr(choice) for choice in choices)
+            advice = hint(str(value), [str(choice) for choice in choices])
             raise argparse.ArgumentError(action, f"invalid choice: {value!r} (choose from {listed}){advice}")

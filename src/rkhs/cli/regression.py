@@ -13,14 +13,15 @@ import numpy as np
 from rkhs import estimators
 from rkhs._core.errors import InputError, brief
 from rkhs.cli.build import build_estimator, choose_for_sequences, chose_kernel
+from rkhs.cli.classification import fit_classifier
 from rkhs.cli.columns import ON_BOTH_SIDES, column_sentences, repeats_items
-from rkhs.cli.inputs import quiet, user_errors
+from rkhs.cli.inputs import user_errors
 from rkhs.cli.options import changed
-from rkhs.cli.outputs import refuse_with_predict, write_model
-from rkhs.cli.robust import COVERAGE, errors_of_all_rows, has_ends, wrong_rows
+from rkhs.cli.outputs import check_predictor, refuse_with_predict, write_model
+from rkhs.cli.robust import check_robust, errors_of_all_rows, has_ends, wrong_rows
 from rkhs.cli.rows import LEFT_OUT, keep_rows, named_rows, row_labels, strongest
-from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result, what_may_help
-from rkhs.cli.targets import MOST_NAMED, Rows, known_rows
+from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
+from rkhs.cli.targets import MOST_NAMED, Rows, known_rows, read_with_targets
 from rkhs.data import Dataset
 from rkhs.reports.held_out import OUTLIER_FACTOR, held_out_errors, outlier_factor, row_norms, target_notes
 from rkhs.reports.wording import readable
@@ -36,9 +37,20 @@ class _Suspicious:
     residuals: np.ndarray
     rows: list[int]
     fitted: np.ndarray
-    times: float = OUTLIER_FACTOR  # the median, from which a residual is far
+    times: float | None = OUTLIER_FACTOR  # the median, from which a residual is far; None: rows were not left out
     robust: str | None = None  # what a fit in rounds found
     all_rows: dict[str, Any] | None = None  # errors that count the rows that it left out
+
+
+def fit_predictor(args: argparse.Namespace) -> None:
+    """Fit classes to one column of texts, truth values, or with ``--classes`` of numbers; else numbers."""
+    check_predictor(args)  # what no file can change is refused before one is read
+    check_robust(args)
+    rows, values = read_with_targets(args)
+    if values.ndim == 1:
+        fit_classifier(args, rows, values)
+    else:
+        fit_regressor(args, rows, values)
 
 
 def fit_regressor(args: argparse.Namespace, rows: Rows, Y: np.ndarray) -> None:
@@ -51,8 +63,8 @@ def fit_regressor(args: argparse.Namespace, rows: Rows, Y: np.ndarray) -> None:
         if args.robust:
             model, found = _fit_robustly(args, data, y)
         else:
-            model = _choose(args, data, y, groups)
-            found = _suspicious(model, data, Y)
+            model = _regressor(args, data).fit(data.items, y, groups=groups)
+            found = _suspicious(model, data)
     facts = _facts(args, model, data, Y, rows.names, found) | {"rows without a value": unknown, "kernel choice": choice}
     known = {name: facts[name] for name in ("held-out error", "error of the mean", "measure", "rows left out")}
     write_model(
@@ -73,44 +85,24 @@ def _with_kernel(args: argparse.Namespace, data: Dataset, Y: np.ndarray) -> tupl
     return changed(args, chosen=kernel), sentence
 
 
-def _choose(
-    args: argparse.Namespace, data: Dataset, y: np.ndarray, groups: np.ndarray | None
-) -> estimators.OperatorKernelRegressorCV:
-    """The best by held-out error; the squared and the Huber loss are compared by the mean norm of the residuals."""
-    losses = ("squared", "huber") if args.loss == "auto" else (args.loss or "squared",)
-    fitted = [_regressor(args, data, loss).fit(data.items, y, groups=groups) for loss in losses]
-    return max(fitted, key=lambda model: model.best_score_)
-
-
-def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> estimators.OperatorKernelRegressorCV:
-    alike: dict[str, Any] = {"loss": loss}
+def _regressor(args: argparse.Namespace, data: Dataset) -> estimators.OperatorKernelRegressorCV:
+    alike: dict[str, Any] = {"loss": args.loss or "squared"}
     if args.groups is None and repeats_items(data.kind, data.X):
         alike["cv"] = "items"
-    if args.loss == "auto":
-        alike |= {"criterion": "norm", "cv": min(_FOLDS, data.n_samples)}
     kernel = getattr(args, "chosen", None)
     if kernel is not None:
         alike["kernel"] = kernel
     return build_estimator(args, data, estimators.OperatorKernelRegressorCV, alike)
 
 
-def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) -> _Suspicious:
-    """Every row predicted without it: in closed form, else by the chosen regressor fitted on the other folds."""
-    from sklearn.base import clone
-
+def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset) -> _Suspicious:
+    """Every row predicted without it, where that has a closed form."""
     machine = model.model_
-    residuals = np.zeros(len(Y))
     if machine.leaves_out and data.kind != "gram":
         left = machine.calibrated().in_groups(model.groups_)
-        return _far(row_norms(machine.in_units(left.residuals)) if len(left.representatives) > 2 else residuals)
-    alike = model._copies(data.items)
-    if len(np.unique(alike)) < 3:  # the others would be of one kind
-        return _far(residuals)
-    with quiet():  # the fit on all rows has warned
-        for train, test in model._folds(None, alike):
-            one = clone(model.estimator_).set_params(verbose=0).fit(_rows(data, train, train), Y[train])
-            residuals[test] = row_norms(one.predict(_rows(data, test, train)).reshape(len(test), -1) - Y[test])
-    return _far(residuals)
+        if len(left.representatives) > 2:
+            return _far(row_norms(machine.in_units(left.residuals)))
+    return _Suspicious(np.zeros(data.n_samples), [], np.arange(data.n_samples), times=None)
 
 
 def _far(residuals: np.ndarray) -> _Suspicious:
@@ -124,27 +116,17 @@ def _fit_robustly(
     args: argparse.Namespace, data: Dataset, y: np.ndarray
 ) -> tuple[estimators.OperatorKernelRegressorCV, _Suspicious]:
     """A fit in rounds, without the rows that the others do not predict."""
-    if args.loss == "auto":
-        raise InputError("--loss auto compares losses on all rows; with --robust name one, or leave --loss out")
-    regressor = _regressor(args, data, args.loss or "squared")
+    regressor = _regressor(args, data)
     if regressor.columns == "integral":
         raise InputError("--predict from curves at unequal times does not go with --robust; leave --robust out")
     found = estimators.fit_robust(regressor, data.items if data.as_smiles else data.X, y)
     sentence = wrong_rows(found, np.flatnonzero(found.outlier_score > 1.0), row_labels(data), named_rows(data))
     if found.inliers.all():
-        return found.model, replace(_suspicious(found.model, data, y.reshape(len(y), -1)), robust=sentence)
+        return found.model, replace(_suspicious(found.model, data), robust=sentence)
     residuals, wrong = found.outlier_score * found.threshold, np.flatnonzero(found.outlier_score > 1.0)
     rows = sorted(wrong.tolist(), key=lambda i: -residuals[i])
-    out = np.flatnonzero(~found.inliers)
-    of_all = errors_of_all_rows(found, _rows(data, out, out), y.reshape(len(y), -1))
+    of_all = errors_of_all_rows(found, y.reshape(len(y), -1))
     return found.model, _Suspicious(residuals, rows, np.flatnonzero(found.inliers), robust=sentence, all_rows=of_all)
-
-
-def _rows(data: Dataset, rows: np.ndarray, known: np.ndarray) -> Any:
-    """Some items; of a Gram matrix their kernel values with the known ones."""
-    if data.as_smiles:
-        return data.items[rows]
-    return replace(data, X=data.X[rows][:, known] if data.kind == "gram" else data.X[rows]).items
 
 
 def _facts(
@@ -156,11 +138,10 @@ def _facts(
     found: _Suspicious,
 ) -> dict[str, Any]:
     """What ``--json`` prints."""
-    fitted, together = Y[found.fitted], model.groups_ if args.groups is None else None
+    fitted = Y[found.fitted]
     labels = row_labels(data)
     nested = None if found.robust is not None else model.nested_residuals(data.items, Y)
     errors = held_out_errors(model, fitted, nested)
-    repeated = 0 if together is None else len(together) - len(np.unique(together))
     kept = keep_rows(data, np.isin(np.arange(len(Y)), found.fitted), LEFT_OUT)
     return {
         "class": "OperatorKernelRegressor",
@@ -176,27 +157,25 @@ def _facts(
         "folds": model.cv_errors_.shape[-1],
         "nested": nested is not None,
         "groups": args.groups,
-        "rows of earlier items": repeated,
         "suspicious rows": [{"row": labels[i], "residual": found.residuals[i]} for i in found.rows],
-        "suspicious above": f"{found.times:.3g} times the median",
+        "suspicious above": None if found.times is None else f"{found.times:.3g} times the median",
         "rows left out": len(Y) - len(fitted),
-        "remarks": _remarks(model, data, fitted, names, errors),
+        "remarks": _remarks(model, fitted, names, errors),
         "robust": found.robust,
         "all rows": found.all_rows,
-        "rows where the loss is linear": [labels[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {"scaled": model.columns != "raw", "notes": _notes(model, kept)},
         "model": args.output,
     }
 
 
 def _remarks(
-    model: estimators.OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray, names: list[str], errors: dict[str, Any]
+    model: estimators.OperatorKernelRegressorCV, Y: np.ndarray, names: list[str], errors: dict[str, Any]
 ) -> list[str]:
     """What is said of targets and errors."""
     found = list(target_notes(names, Y))
     error, of_mean = errors["held-out error"], errors["error of the mean"]
     if 0.0 < of_mean**2 * (1.0 - _LITTLE) < error**2:
-        found.append(little_sentence("the mean", what_may_help(data)))
+        found.append(little_sentence("the mean"))
     if not has_ends(model):
         found.append("rkhs predict writes no intervals with this model: they need the squared loss, and no --gram")
     return found
@@ -230,22 +209,15 @@ def _summary(facts: dict[str, Any], counted: str) -> Iterator[str]:
     yield from gap_sentence(facts["duality gap"], facts["objective"])
     yield from facts["remarks"]
     yield from _suspicious_rows(facts, counted)
-    linear = facts["rows where the loss is linear"]
-    if linear:
-        named = f": {', '.join(linear)}{counted}" if len(linear) <= MOST_NAMED else ""
-        yield f"{len(linear)} of {n} rows are in the linear part of the loss{named}"
 
 
 def _folds(facts: dict[str, Any]) -> str:
     """Which rows were left out for the held-out error."""
+    found = f"each of {facts['folds']} left out in turn"
     if facts["groups"] is not None:
         found = f"each of {facts['folds']} groups of {facts['groups']} left out in turn"
     elif facts["folds"] <= _FOLDS:
         found = f"{facts['folds']} folds"
-    elif facts["rows of earlier items"]:
-        found = f"each of {facts['folds']} items left out in turn, with its repeats"
-    else:
-        found = f"each of {facts['folds']} left out in turn"
     return f"{found}, settings chosen without it" if facts["nested"] else found
 
 
@@ -256,11 +228,6 @@ def _of_robust_fit(found: dict[str, Any], of_kept: str) -> Iterator[str]:
         f"{found['R^2']:.3f}; the mean in place of a model: {readable(found['error of the mean'])}"
     )
     yield f"without the {found['left out']} rows left out, the {of_kept}; new rows may be like those left out"
-    if "coverage" in found:
-        yield (
-            f"the {COVERAGE:.0%} intervals of rkhs predict are for rows like those kept: they hold {found['inside']} "
-            f"of the {found['left out']} left out, and so about {found['coverage']:.0%} of all rows"
-        )
 
 
 def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
@@ -270,6 +237,9 @@ def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
         yield f"robust: {facts['robust']}"
         if facts["rows left out"]:
             return
+    if limit is None:
+        yield "suspicious rows are not looked for with this model: --robust finds rows that look wrong"
+        return
     if not rows:
         yield f"suspicious rows: none has a held-out residual above {limit}"
         return

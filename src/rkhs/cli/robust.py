@@ -9,22 +9,19 @@ import numpy as np
 
 from rkhs import estimators
 from rkhs._core.errors import InputError
-from rkhs.cli.inputs import quiet
 from rkhs.cli.options import refuse_flags
 from rkhs.cli.rows import named_rows, row_labels
 from rkhs.data.dataset import LEFT_OUT, Dataset, keep_rows, listed
 
-COVERAGE = 0.9  # of the intervals of rkhs predict
 _SHOWN, _LARGEST = 30, 5
-_IN_BLOCKS = ("stream", "engine")  # flags that read rows block by block
 _SIDES = (("stand apart above", 1), ("stand apart below", -1))
 
 
 def check_robust(args: argparse.Namespace) -> None:
     """Refuse flags that contradict ``--robust``."""
     if args.robust:
-        refuse_flags(args, _IN_BLOCKS, "does not go with --robust, which fits rows in memory; leave one out")
-        refuse_flags(args, ("groups",), "does not go with --robust, which looks at single rows; leave one out")
+        why = "does not go with --robust, which fits single rows in memory; leave one out"
+        refuse_flags(args, ("stream", "engine", "groups"), why)
 
 
 class Fitted(NamedTuple):
@@ -48,7 +45,7 @@ class Fitted(NamedTuple):
             sentences.append(
                 f"{len(rest)} {more}rows stood apart and were left out: {_listed(-score, rest, names)}{counted}"
             )
-        outliers = _outlying_rows(found, names, data.X)
+        outliers = _outlying_rows(found, names)
         if outliers[0] and not found.too_many:
             sentences.append(f"{outliers[0]} rows stand apart and are in the fit; look at them: {outliers[1]}{counted}")
         sentences.append(
@@ -106,7 +103,7 @@ def wrong_rows(found: estimators.RobustFit[Any], wrong: np.ndarray, names: list[
     return f"{many} look wrong and were left out of the fit: {_listed(-score, wrong, names)}{counted}"
 
 
-def _outlying_rows(found: estimators.RobustFit[Any], names: list[str], X: np.ndarray) -> tuple[int, str]:
+def _outlying_rows(found: estimators.RobustFit[Any], names: list[str]) -> tuple[int, str]:
     """How many rows of the fit stand apart, and which, above and below the others."""
     score, (low, high) = found.outlier_score, found.limits
     outliers = np.where(found.inliers, found.outlier_sign, 0)
@@ -116,18 +113,8 @@ def _outlying_rows(found: estimators.RobustFit[Any], names: list[str], X: np.nda
         parts.append(f"{len(above)} above the others (score above {high:.2g}): {_listed(-score, above, names)}")
     if len(below):
         why = f"score below {low:.2g}: weak, flat or copied rows are rebuilt so well"
-        parts.append(f"{len(below)} below ({why}): {_listed(score, below, _with_copies(names, X))}")
+        parts.append(f"{len(below)} below ({why}): {_listed(score, below, names)}")
     return len(above) + len(below), "; ".join(parts)
-
-
-def _with_copies(names: list[str], X: np.ndarray) -> list[str]:
-    """Names of rows (n, d), with that of another row where a row is a copy of it; as they are for other items."""
-    alike: dict[Any, list[int]] = {}
-    keys = [tuple(row) if X.dtype == object else row.tobytes() for row in X] if X.ndim == 2 else [*range(len(names))]
-    for i, key in enumerate(keys):
-        alike.setdefault(key, []).append(i)
-    others = [next((j for j in alike[key] if j != i), None) for i, key in enumerate(keys)]
-    return [name if j is None else f"{name} (copy of {names[j]})" for name, j in zip(names, others, strict=True)]
 
 
 def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:
@@ -150,23 +137,17 @@ def outlier_sentence(errors: np.ndarray, known: dict[str, Any], data: Dataset) -
     return f"rows that stand apart from those of the fit: {len(rows)} with an error above {high:.6g}: {named}"
 
 
-def errors_of_all_rows(found: estimators.RobustFit[Any], left_out: Any, Y: np.ndarray) -> dict[str, Any]:
-    """Held-out errors and coverage of all rows, with those that were left out, which the model has not seen."""
-    from rkhs.estimators.regression.sets import LeftOutMachine, left_out_answers
-
-    out, cells = np.flatnonzero(~found.inliers), np.isfinite(Y).sum()
+def errors_of_all_rows(found: estimators.RobustFit[Any], Y: np.ndarray) -> dict[str, Any]:
+    """Held-out errors of all rows, with those that were left out, which the model has not seen."""
+    cells = np.isfinite(Y).sum()
     squares = float(((found.outlier_score * found.threshold) ** 2).sum())
     spread = float(np.nansum((Y - np.nanmean(Y, axis=0)) ** 2))
     errors = {"error": (squares / cells) ** 0.5, "error of the mean": (spread / cells) ** 0.5}
-    errors |= {"R^2": 1.0 - squares / max(spread, 1e-300), "rows": len(Y), "left out": len(out)}
-    if not has_ends(found.model):
-        return errors
-    with quiet():  # rows that were left out are unlike the others
-        machine = LeftOutMachine(found.model, found.model.model_, left_out)
-        sets = left_out_answers(machine, COVERAGE, "auto")[0]
-    lower, upper = (np.asarray(end).reshape(len(out), -1) for end in (sets.lower, sets.upper))
-    inside = int((~((Y[out] < lower) | (Y[out] > upper))).all(axis=1).sum())
-    return errors | {"inside": inside, "coverage": (inside + COVERAGE * found.inliers.sum()) / len(Y)}
+    return errors | {
+        "R^2": 1.0 - squares / max(spread, 1e-300),
+        "rows": len(Y),
+        "left out": int((~found.inliers).sum()),
+    }
 
 
 def has_ends(model: estimators.OperatorKernelRegressorCV) -> bool:

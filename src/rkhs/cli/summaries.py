@@ -56,17 +56,9 @@ def gap_sentence(gap: Any, objective: float) -> list[str]:
     return [f"duality gap {gap:.2g}: the objective, {readable(objective)}, is at most this far above its minimum"]
 
 
-def little_sentence(baseline: str, more: str) -> str:
+def little_sentence(baseline: str) -> str:
     """What is said of a model that hardly predicts, and what may help."""
-    return f"the model hardly predicts better than {baseline} does; another --kernel, {more} may help"
-
-
-def what_may_help(data: Any) -> str:
-    """What may help a model of items that hardly predicts, by their kind and number."""
-    n, d = data.n_samples, data.X.shape[-1] if data.kind in ("vectors", "table") else 0
-    if d > n:
-        return f"more than {n} rows for {d} columns, logarithms of amounts, or the columns that may matter (--columns)"
-    return "more rows, or other columns" if d else f"or more {data.kind.replace('gram', 'items')}"
+    return f"the model hardly predicts better than {baseline} does; another kernel, columns or more rows may help"
 
 
 def few(names: Sequence[str]) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from rkhs import estimators
 from rkhs._core.errors import InputError, quote, warn
-from rkhs.cli.inputs import LEFT_OUT, Source, keep_rows, named_by_flags, open_source, read_source, refuse_infinite
+from rkhs.cli.inputs import LEFT_OUT, Source, cells_of, keep_rows, named_by_flags, open_source, read_source
 from rkhs.cli.kinds import as_predictors_read
 from rkhs.cli.options import named_columns, read_options
 from rkhs.data import Dataset
-from rkhs.data.cells import column_cells, names_of, row_names
+from rkhs.data.cells import names_of, row_names
 from rkhs.data.dataset import existing_path, listed, locate
 from rkhs.data.formats import TABLES, extension_of
 from rkhs.data.frames import read_frame, with_index
@@ -30,7 +30,7 @@ class Rows:
     data: Dataset
     columns: dict[str, list[np.ndarray]]  # by flag
     names: list[str]  # of the columns to predict
-    places: list[int]  # of columns without names that were taken from the file
+    places: list[int]  # of columns without names that are no inputs
 
     def column(self, flag: str) -> np.ndarray | None:
         """The only column of a flag; None without one."""
@@ -42,36 +42,40 @@ def read_rows(args: argparse.Namespace, **wanted: Any) -> Rows:
     """Read the items of INPUT, and the columns that flags name: from ``--targets``, ``--labels`` or INPUT."""
     named = {f"--{word}": _as_list(value) for word, value in wanted.items() if value is not None}
     source = open_source(args, args.input, columns=bool(named) and getattr(args, "labels", None) is None)
-    inside = {flag: names for flag, names in named.items() if second_file(args, flag) is None}
-    outside = {flag: names for flag, names in named.items() if flag not in inside}
-    places = _places(source, list(chain.from_iterable(inside.values())))
-    taken = {flag: [_taken(args, source, name, flag) for name in names] for flag, names in inside.items()}
-    seconds = {flag: frame_of_second(args, str(second_file(args, flag))) for flag in outside}
-    notes = [_drop_answers(args, source, frame, outside[flag], flag) for flag, frame in seconds.items()]
+    found: dict[str, list[np.ndarray]] = {}
+    seconds, places = {}, _places(source, named_columns(args.drop_columns))
+    for flag, names in named.items():
+        if second_file(args, flag) is None:
+            places += _places(source, names)
+            found[flag] = [_taken(args, source, name, flag) for name in names]
+        else:
+            seconds[flag] = (frame_of_second(args, str(second_file(args, flag))), names)
+            _refuse_answers(args, source, *seconds[flag], flag)
     data = read_source(args, source)
-    of_seconds = {flag: _of_second(args, data, frame, outside[flag], flag) for flag, frame in seconds.items()}
-    for note in chain.from_iterable(notes):
-        warn(note)
-    found = {flag: _of_rows(data, values, second_file(args, flag)) for flag, values in (taken | of_seconds).items()}
-    return Rows(data, found, [*map(str, named.get("--predict", []))], places)
+    for flag, (frame, names) in seconds.items():
+        found[flag] = _of_second(args, data, frame, names, flag)
+    columns = {flag: _of_rows(data, values, second_file(args, flag)) for flag, values in found.items()}
+    return Rows(data, columns, [*map(str, named.get("--predict", []))], places)
 
 
 def _as_list(value: Any) -> list[str | int]:
     return value if isinstance(value, list) else [value]
 
 
-def _drop_answers(
+def _refuse_answers(
     args: argparse.Namespace, source: Source, frame: Any, names: Sequence[str | int], flag: str
-) -> list[str]:
-    """Take columns of INPUT out that have the names of those of a second file: they would be the answer."""
-    titles, notes = names_of(frame), []
+) -> None:
+    """Refuse inputs with the name of a column of a second file that is predicted: they would be the answer."""
+    if source.frame is None or args.transpose:
+        return
+    inputs = names_of(source.chosen(named_columns(args.columns), named_columns(args.drop_columns))) or ()
     for name in names:
-        title = name if titles is None else titles[locate(name, titles, len(titles), flag)]
-        if isinstance(title, str) and source.has(title):
-            _taken(args, source, title, flag)
-            path = second_file(args, flag)
-            notes.append(f"{source.path}: its column {title} is no input: {path} has the column {title} of {flag}")
-    return notes
+        title = frame.columns[locate(name, names_of(frame), frame.shape[1], flag)]
+        if title in inputs:
+            raise InputError(
+                f"{source.path} has the column {title} too, which would be the answer; leave it out with "
+                f"--drop-columns {title}"
+            )
 
 
 def _taken(args: argparse.Namespace, source: Source, name: str | int, flag: str) -> np.ndarray:
@@ -90,7 +94,7 @@ def second_file(args: argparse.Namespace, flag: str) -> str | None:
 
 
 def _places(source: Source, taken: Sequence[str | int]) -> list[int]:
-    """Positions of columns that are taken from a table without names, which new files may have too."""
+    """Positions of columns of a table without names that are no inputs, which new files may have too."""
     if source.frame is None or names_of(source.frame) is not None:
         return []
     return sorted(int(name) for name in taken)
@@ -113,25 +117,16 @@ def _of_second(
 ) -> list[np.ndarray]:
     """Columns of ``--targets``, whose rows are those of INPUT, or of ``--labels``, found by the names of rows."""
     path = str(second_file(args, flag))
+    places = [locate(name, names_of(frame), frame.shape[1], flag) for name in names]
     if getattr(args, "targets", None) == path:
         _refuse_other_order(data, frame, path)
-        return [_cells(frame, name, flag, path) for name in names]
-    if not data.namings:
-        warn(f"{data.source} has no names of rows: those of {path} belong to its rows in the order of the file")
-        return [_cells(frame, name, flag, path) for name in names]
-    return [_aligned(data, _by_names(frame, name, data.namings, flag, path)) for name in names]
-
-
-def _aligned(data: Dataset, values: np.ndarray) -> np.ndarray:
-    """Values of the rows that were read at their places among all rows, gaps elsewhere."""
-    n = data.n_samples + len(data.skipped)
-    found = np.full(n, None if values.dtype == object else np.nan, values.dtype)
-    found[np.array(data.row_numbers) - 1] = values
-    return found
+    else:
+        frame = _by_names(data, frame, path)
+    return [cells_of(frame.iloc[:, place], f"{path}: {flag} {frame.columns[place]}") for place in places]
 
 
 def frame_of_second(args: argparse.Namespace, path: str) -> Any:
-    """The frame of a table or an array of targets or labels."""
+    """The frame of a table or an array of targets, or of labels, whose first column names their rows."""
     import pandas
 
     from rkhs.data.arrays import load_npy
@@ -144,14 +139,9 @@ def frame_of_second(args: argparse.Namespace, path: str) -> Any:
         raise InputError(f"{path}: expected a table, as .csv, or a .npy file; got another")
     frame = read_frame(file, read_options(args))
     index = args.index_column if args.index_column in frame.columns else None
+    if index is None and path == getattr(args, "labels", None) and row_names(frame) is None and frame.shape[1] > 1:
+        index = str(frame.columns[0])
     return with_index(frame, index, named_by_flags(args))
-
-
-def _cells(frame: Any, name: str | int, flag: str, path: str) -> np.ndarray:
-    position = locate(name, names_of(frame), frame.shape[1], flag)
-    cells = column_cells(frame.iloc[:, position], f"{path}: {flag} {name}")
-    refuse_infinite(cells, f"{path}: {flag} {name}")
-    return cells
 
 
 def _refuse_other_order(data: Dataset, frame: Any, path: str) -> None:
@@ -167,25 +157,25 @@ def _refuse_other_order(data: Dataset, frame: Any, path: str) -> None:
             )
 
 
-def _by_names(frame: Any, name: str | int, namings: Sequence[Sequence[str]], flag: str, path: str) -> np.ndarray:
-    """A column for items, found by the names that the index or another column of the table has."""
-    values = _cells(frame, name, flag, path)
-    keys: list[Sequence[str]] = [tuple(frame.iloc[:, j].astype(str)) for j in range(frame.shape[1])]
-    keys.insert(0, row_names(frame) or ())
-    pairs = [(names, key) for names in namings for key in keys if len(set(key)) == len(key)]
-    names, key = max(pairs, key=lambda pair: len(set(pair[0]) & set(pair[1])), default=((), ()))
-    count = len(set(names) & set(key))
-    if not count:
+def _by_names(data: Dataset, frame: Any, path: str) -> Any:
+    """The rows of a frame that have the names of all rows of INPUT, in their order; gaps where there is none."""
+    wanted, known = data.row_names or data.smiles, row_names(frame)
+    if wanted is None or known is None:
         raise InputError(
-            f"{path}: expected a column with the names of the rows of the input, such as {quote(namings[0][0])}, each "
-            "once; got none; correct the names"
+            f"--labels finds rows by their names; {path if wanted else data.source} has none; name their column with "
+            "--index-column, or pass a file with the same rows in the same order with --targets"
         )
-    known = dict(zip(key, values.tolist(), strict=True))
-    lacking = [one for one in names if one not in known]
+    lacking = [name for name in wanted if name not in set(known)]
+    if len(lacking) == len(wanted) or len(set(known)) < len(known):
+        raise InputError(
+            f"{path}: expected the names of the rows of {data.source}, such as {quote(wanted[0])}, each once in the "
+            f"first column or that of --index-column; got {listed(list(map(quote, known)), 3)}"
+        )
     if lacking:
         warn(f"{path}: {len(lacking)} items have no row there: {listed(lacking)}")
-    found = np.array([known.get(one) for one in names], dtype=object)
-    return found if values.dtype == object else found.astype(np.float64)
+    of_rows = dict(zip(data.row_numbers, wanted, strict=True))
+    total = data.n_samples + len(data.skipped)
+    return frame.set_axis(list(known), axis=0).reindex(map(of_rows.get, range(1, total + 1)))
 
 
 def target_columns(args: argparse.Namespace) -> list[str | int]:
@@ -239,3 +229,31 @@ def groups_of(rows: Rows) -> np.ndarray | None:
     if values is None or values.dtype != object:
         return values
     return np.array(["" if cell is None else str(cell) for cell in values.tolist()])
+
+
+def kept_together(
+    args: argparse.Namespace,
+    estimator: estimators.KernelEstimator,
+    data: Dataset,
+    y: np.ndarray,
+    groups: np.ndarray | None,
+) -> np.ndarray:
+    """Find the groups of rows that stay together in cross-validation: those that are named, else copies."""
+    together = _copies(estimator, data, y) if groups is None else groups
+    if len(set(together[[value is not None for value in y.tolist()]].tolist())) < 2:
+        what = "rows that differ" if groups is None else f"two groups in --groups {args.groups}"
+        raise InputError(f"--predict expects {what} among the rows with a class, to measure its accuracy; got one")
+    return together
+
+
+def _copies(estimator: estimators.KernelEstimator, data: Dataset, y: np.ndarray) -> np.ndarray:
+    """A number for each row: copies, which the kernel cannot distinguish, have the number of the first."""
+    import torch
+
+    from rkhs._core.copies import copies, warn_of_repeats
+
+    K = estimator.kernel_._gram(estimator._read_new(data.items))
+    numbers = copies([K])
+    classes = np.unique(y.astype(str), return_inverse=True)[1]
+    warn_of_repeats(K, torch.eye(classes.max() + 1)[torch.from_numpy(classes)], numbers)
+    return numbers

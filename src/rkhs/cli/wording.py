@@ -32,10 +32,7 @@ FLAGS = {
 _PHRASES = {
     "columns='raw'": "--scale-columns no",
     "columns='scaled'": "--scale-columns yes",
-    'gram="cross"': "rkhs transform with a model",
     "(fit_robust)": "(rkhs fit --robust, without --predict of a class)",
-    "gram=False": "no --gram",
-    "gram=True": "--gram",
     "kernel='precomputed'": "--gram",
     "model.set_params(refine=False)": "--plain",
     'on_error="skip"': "--fingerprint 'morgan(on_error=skip)'",

@@ -10,12 +10,11 @@ import numpy as np
 
 from rkhs._core.dates import Day, day_numbers
 from rkhs._core.errors import InputError, quote
-from rkhs.data.dataset import listed
+from rkhs.data.dataset import column_label, listed
 from rkhs.data.text import unescape_formula
 
 _LIKE_A_NUMBER = re.compile(r"\W{0,3}\d[\d.,']*\s?[^\d\s]{0,6}")  # a number with a currency or a unit
 _MOST_ORDINALS = 20  # different texts that begin like numbers and may be classes, such as 1st and 2nd
-_LONG = 40  # letters of a cell in a message
 _DAY = 86_400e6  # microseconds
 
 
@@ -33,6 +32,11 @@ def row_names(frame: Any) -> tuple[str, ...] | None:
     return tuple("" if name != name else unescape_formula(str(name)) for name in frame.index)
 
 
+def row_title(frame: Any) -> str | None:
+    """Name of the column that names the rows."""
+    return None if frame.index.name is None else str(frame.index.name)
+
+
 def column_cells(column: Any, where: str, kind: str | None = None) -> np.ndarray:
     """A column as numbers with NaN for gaps, or as texts or days with None for gaps."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
@@ -41,19 +45,35 @@ def column_cells(column: Any, where: str, kind: str | None = None) -> np.ndarray
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     known = column.notna().to_numpy()
     if kind == "text":
-        return _spread([str(cell).strip() for cell in column[known]], known)
+        return _spread([str(cell).strip() for cell in column[known].tolist()], known)
     if column.dtype.kind == "M":
         return _spread(_days_of(column[known]), known)
     cells = column[known].tolist()
-    if not cells:
-        return np.full(len(column), np.nan)
-    if all(isinstance(cell, bool) for cell in cells):
+    if all(isinstance(cell, bool) for cell in cells):  # or there are none
         return np.where(known, column.where(known, False).to_numpy(dtype=np.float64), np.nan)
     return _spread(_texts_or_days([str(cell).strip() for cell in cells], where, kind), known)
 
 
+def number_columns(frame: Any, source: str, what: str) -> list[np.ndarray]:
+    """The columns of a frame of numbers, NaN for gaps; texts are refused."""
+    names = names_of(frame)
+    columns = [column_cells(frame.iloc[:, j], f"{source}: {column_label(names, j)}") for j in range(frame.shape[1])]
+    texts = [column_label(names, j) for j, cells in enumerate(columns) if cells.dtype == object]
+    if texts:
+        raise InputError(
+            f"{source}: the columns of {what} hold numbers; got texts in {listed(texts)}; name a class with --predict, "
+            "or leave them out"
+        )
+    return columns
+
+
+def refuse_infinite(cells: np.ndarray, where: str) -> None:
+    """Refuse infinite numbers in a column; a gap is none."""
+    if cells.dtype != object and np.isinf(cells).any():
+        raise InputError(f"{where}: expected finite numbers; got infinity in row {int(np.isinf(cells).argmax()) + 1}")
+
+
 def _days_of(times: Any) -> list[Day]:
-    """Times of pandas as days, those with a zone in UTC."""
     if times.dt.tz is not None:
         times = times.dt.tz_convert("UTC").dt.tz_localize(None)
     return [Day(number) for number in times.to_numpy().astype("M8[us]").astype(np.int64) / _DAY]
@@ -75,11 +95,6 @@ def _spread(cells: Sequence[Any], known: np.ndarray) -> np.ndarray:
     return found
 
 
-def _in_short(text: str) -> str:
-    """A text as it is written in an option, or the beginning of a long one."""
-    return text if len(text) <= _LONG else f"{text[:_LONG]}..."
-
-
 def _refuse_hidden_numbers(texts: list[str], where: str, kind: str | None) -> None:
     """Refuse texts most of which are numbers, or begin like numbers with a unit or a currency."""
     import pandas
@@ -90,7 +105,7 @@ def _refuse_hidden_numbers(texts: list[str], where: str, kind: str | None) -> No
     if kind in ("number", "date") or 2 * numbers.sum() > len(texts):
         raise InputError(
             f"{where}: expected numbers; got {odd_ones} among {len(texts)} cells; if they stand for gaps, pass --read "
-            f"na_values={_in_short(odd[0])}; else write numbers, or leave the column out with --drop-columns"
+            f"na_values={odd[0]:.40}; else write numbers, or leave the column out with --drop-columns"
         )
     begin = sum(_LIKE_A_NUMBER.fullmatch(text) is not None for text in texts)
     if len(set(texts)) > _MOST_ORDINALS and 2 * begin > len(texts):

@@ -5,10 +5,9 @@ The rules and their thresholds were set on public sets; ``studies/bench/columns.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +17,9 @@ TENFOLD = 10.0
 """Spreads that differ by more are of columns in different units, or may be."""
 
 _FEW = 10  # rows; with fewer, nothing is said of what all values have in common
-_CLASSES = 20  # different values of a class
-_COMPARED = 500  # columns whose correlations are computed
 _USUAL = 5.0  # robust standard deviations from the median; what is farther out is a spike
 _WIDE = 500  # columns of a wide table
 _LARGEST_LOG = 30.0  # of counts and intensities, by two
-_ALIKE = 0.999  # correlation of columns that may be copies
-_LOOKED_AT = 2000  # rows that show at once that columns are not alike
-_CLASS_NAME = re.compile(
-    r"(?i)(?:^|[\s_.-])(?:class|classes|label|labels|target|species|diagnosis|category|outcome|y)$"
-)
 
 
 @dataclass(frozen=True)
@@ -81,6 +73,11 @@ def share_a_unit(X: np.ndarray) -> bool:
         return False
     if d >= max(_WIDE, len(X)) and np.abs(X).max() <= _LARGEST_LOG:
         return True
+    return _neighbours_are_alike(X, sd, ratio)
+
+
+def _neighbours_are_alike(X: np.ndarray, sd: np.ndarray, ratio: float) -> bool:
+    """Whether columns next to each other go together, and their deviations change little or smoothly."""
     centred = X - X.mean(0)
     products = (centred[:, 1:] * centred[:, :-1]).mean(0)
     alike = float(np.median(2.0 * products / (sd[1:] ** 2 + sd[:-1] ** 2)))
@@ -108,109 +105,52 @@ def _most_common(values: np.ndarray) -> float:
     return float(np.unique(values, return_counts=True)[1].max()) / len(values)
 
 
-class Remark(NamedTuple):
-    """A sentence about columns, and the names of those that may better be left out."""
+def column_remarks(X: np.ndarray, names: Sequence[str], dates: Collection[str] = ()) -> tuple[list[str], list[str]]:
+    """Say which columns are constant, names or counters of rows, or dates; and list those to leave out."""
+    import pandas
 
-    text: str
-    leave_out: tuple[str, ...] = ()
-
-
-class Column:
-    """A column: its known cells, texts or numbers, and how many of them differ."""
-
-    def __init__(self, cells: np.ndarray, title: str) -> None:
-        self.title, self.rows, self.is_text = title, len(cells), False
-        if cells.dtype == object:
-            known = [cell for cell in cells.tolist() if cell is not None and cell == cell]
-            self.is_text = any(isinstance(cell, str) for cell in known)
-            cells = np.array([_number(cell) for cell in known])
-        self.known: Any = known if self.is_text else cells[np.isfinite(cells)]
-        self.different = len(set(self.known)) if self.is_text else len(np.unique(self.known))
-
-    @property
-    def is_few(self) -> bool:
-        """Whether the known cells are a few texts or whole numbers, each of them often."""
-        if not 2 <= self.different <= _CLASSES or len(self.known) < _FEW:
-            return False
-        return self.is_text or bool((self.known == np.round(self.known)).all())
-
-    @property
-    def counts_rows(self) -> bool:
-        """Whether whole numbers all differ and rise or fall by one."""
-        if self.is_text or len(self.known) < _FEW:
-            return False
-        steps = np.diff(self.known)
-        return bool((steps == 1.0).all() or (steps == -1.0).all())
-
-    @property
-    def is_name(self) -> bool:
-        """Whether texts all differ."""
-        return self.is_text and len(self.known) >= _FEW and self.different == len(self.known)
-
-
-def column_remarks(X: np.ndarray, names: Sequence[str], dates: Collection[str] = ()) -> list[Remark]:
-    """Say which columns are constant, copies of others, names or counters of rows, dates, or classes by their name."""
-    columns = [Column(cells, str(name)) for cells, name in zip(X.T, names, strict=True)]
-    remarks = [*_constants(columns), *_names_of_rows(columns)]
-    if dates:
-        remarks.append(Remark(f"{listed(list(dates))}: dates, read as days since the first of January 1970."))
-    for column in columns:
-        if column.is_few and _CLASS_NAME.search(column.title):
-            text = f"{column.title} looks like a class: {column.different} different values. Name it with --predict, or"
-            remarks.append(Remark(f"{text} leave it out, if it is what you want to predict.", (column.title,)))
-    numbers = as_numbers(X) if X.dtype == object else X
-    return [*remarks, *_copies(numbers, np.array(names, dtype=object))]
-
-
-def _constants(columns: list[Column]) -> Iterator[Remark]:
-    constant = [column.title for column in columns if column.different == 1]
+    columns = [
+        (str(name), pandas.Series(cells).dropna().infer_objects()) for name, cells in zip(names, X.T, strict=True)
+    ]
+    constant = [name for name, cells in columns if cells.nunique() == 1]
+    of_rows = [name for name, cells in columns if _is_of_rows(cells)]
+    remarks = []
     if constant:
-        yield Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)}).")
-
-
-def _names_of_rows(columns: list[Column]) -> Iterator[Remark]:
-    found = tuple(column.title for column in columns if column.is_name or column.counts_rows)
-    if found:
+        remarks.append(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)}).")
+    if of_rows:
         text = "all values differ or count the rows, so they do not describe items; leave them out"
-        yield Remark(f"{listed(found)}: {text}.", found)
+        remarks.append(f"{listed(of_rows)}: {text}.")
+    if dates:
+        remarks.append(f"{listed(list(dates))}: dates, read as days since the first of January 1970.")
+    return remarks, of_rows
 
 
-def _copies(X: np.ndarray, titles: np.ndarray) -> Iterator[Remark]:
-    """Columns that are a multiple of an earlier one, and a constant."""
-    whole = np.flatnonzero(np.isfinite(X).all(0))
-    varies = whole[np.ptp(X[:, whole], axis=0) > 0.0] if len(X) >= _FEW else whole[:0]
-    if not 2 <= len(varies) <= _COMPARED:
-        return
-    with np.errstate(invalid="ignore"):  # columns that vary in later rows alone
-        alike = np.triu(np.abs(np.corrcoef(X[:_LOOKED_AT, varies].T)) > _ALIKE, 1)
-    for j in np.flatnonzero(alike.any(0)):
-        copy, first = int(varies[j]), int(varies[alike[:, j].argmax()])
-        if _is_copy(X[:, copy], X[:, first]):
-            text = f"{titles[copy]} is a copy of {titles[first]}, or the same in another unit, and counts twice."
-            yield Remark(f"{text} Leave one of them out.", (titles[copy],))
+def _is_of_rows(cells: Any) -> bool:
+    """Whether the known cells of a column are texts that all differ, or numbers that rise or fall by one."""
+    if len(cells) < _FEW:
+        return False
+    if cells.dtype.kind not in "biuf":
+        return bool(cells.nunique() == len(cells))
+    steps = np.diff(cells.to_numpy(dtype=float))
+    return bool((steps == 1.0).all() or (steps == -1.0).all())
 
 
-def _is_copy(y: np.ndarray, x: np.ndarray) -> bool:
-    """Whether a column is a multiple of another and a constant."""
-    slope = np.sign(np.corrcoef(x, y)[0, 1]) * y.std() / x.std()
-    off = float(np.abs(y - y.mean() - slope * (x - x.mean())).max())
-    return off <= 1e-5 * y.std()
-
-
-COPIES = ("row is a copy of an earlier one", "rows are copies of earlier ones")
-TWINS = ("molecule has the fingerprint of an earlier one", "molecules have the fingerprint of an earlier one")
 ON_BOTH_SIDES = "copies on both sides of a split make errors look too small"
-_OF_TWINS = "a map or model of fingerprints takes them for copies"
+COPIES = "row is a copy of an earlier one", "rows are copies of earlier ones", ON_BOTH_SIDES
+TWINS = (
+    "molecule has the fingerprint of an earlier one",
+    "molecules have the fingerprint of an earlier one",
+    "a map or model of fingerprints takes them for copies",
+)
 
 
-def row_copies(X: np.ndarray, wording: tuple[str, str] = COPIES, *, least: float = 0.05) -> str:
+def row_copies(X: np.ndarray, wording: tuple[str, str, str] = COPIES, *, least: float = 0.05) -> str:
     """A sentence about rows that are copies of earlier ones, if they are this share of all; else nothing."""
     cells = X.tolist() if X.dtype == object else (row.tobytes() for row in np.ascontiguousarray(X))
     copies = len(X) - len({tuple(row) if isinstance(row, list) else row for row in cells})
     if copies < max(1.0, least * len(X)):
         return ""
-    harm = _OF_TWINS if wording is TWINS else ON_BOTH_SIDES
-    return f"{many(copies, *wording)}: {harm}."
+    return f"{many(copies, *wording[:2])}: {wording[2]}."
 
 
 def repeats_items(kind: str, X: np.ndarray | None) -> bool:
@@ -234,11 +174,6 @@ def _number(cell: Any) -> float:
 def many(count: int, one: str, more: str) -> str:
     """A number with its noun and verb."""
     return f"{count} {one if count == 1 else more}"
-
-
-def rounded(number: float) -> str:
-    """Two digits, without an exponent where it can be read without."""
-    return f"{float(f'{number:.2g}'):,.0f}" if number < 1e6 else f"{number:.1e}"
 
 
 def listed(names: Sequence[str] | np.ndarray) -> str:

@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike
 from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, quote, warn
 from rkhs.data.arrays import load_arrays, read_array
-from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, check_finite, column_label, keep_rows, listed
-from rkhs.data.formats import extension_of
+from rkhs.data.cells import names_of, number_columns, row_names, row_title
+from rkhs.data.dataset import NOTHING_KNOWN, Curves, Dataset, check_finite, keep_rows
 from rkhs.data.text import number_in
 
 _POINTS = 100  # of a grid that nobody gave
-_AXIS = 3  # numbers of an axis at least
 _TIMES = ("times", "t")
 
 
@@ -149,56 +148,34 @@ def _checked(t: np.ndarray, y: np.ndarray, row: int) -> tuple[np.ndarray, np.nda
 
 def curves_of(frame: Any, source: str) -> Dataset:
     """Curves as rows of a frame whose columns are named by their times; gaps are filled by straight lines."""
-    from rkhs.data.cells import column_cells, names_of, row_names
-
     names = names_of(frame)
     if names is not None and number_in(names[0]) is None and frame.shape[1] > 1:  # a column of names
         frame = frame.set_index(frame.columns[0])
         names = names_of(frame)
     times = None if names is None else _times_named(names, source)
-    columns = [column_cells(frame.iloc[:, j], f"{source}: {column_label(names, j)}") for j in range(frame.shape[1])]
-    texts = [column_label(names, j) for j, cells in enumerate(columns) if cells.dtype == object]
-    if texts:
-        raise InputError(
-            f"{source}: a cell of a curve is a number or empty; got texts in {listed(texts)}; leave them out"
-        )
-    title = None if frame.index.name is None else str(frame.index.name)
-    data = Dataset(np.column_stack(columns), "curves", row_names(frame), names, source, row_title=title)
+    X = np.column_stack(number_columns(frame, source, "curves"))
+    data = Dataset(X, "curves", row_names(frame), names, source, row_title=row_title(frame))
     return _on_times(data, times)
 
 
 def _on_times(data: Dataset, times: np.ndarray | None) -> Dataset:
     """Curves with their times, without those of no known value, and with their gaps filled."""
     source = data.source
-    if times is not None and (times.shape != data.X.shape[1:] or not _increase(times)):
+    if times is not None and (times.shape != data.X.shape[1:] or not (np.diff(times) > 0.0).all()):
         raise InputError(
-            f"{source}: curves need {data.X.shape[1]} finite, increasing times, one per column; got "
-            f"{times.tolist()!r:.60}; sort the columns, or pass --read header=None if the first row is a curve"
+            f"{source}: curves need {data.X.shape[1]} increasing times, one per column; got {times.tolist()!r:.60}; "
+            "sort the columns, or pass --read header=None if the first row is a curve"
         )
     check_finite(np.where(np.isnan(data.X), 0.0, data.X), source, data.column_names)  # gaps may be
     data = keep_rows(data, ~np.isnan(data.X).all(axis=1), NOTHING_KNOWN)
-    gaps = np.isnan(data.X)
-    if gaps.any():
-        _check_ends(data, ~gaps)
-        data = replace(data, X=curves_on_grid(data.X, times).data_matrix[:, :, 0])
-        warn(f"{source}: {gaps.sum()} empty cells of curves are filled by straight lines between their neighbours")
+    gaps = int(np.isnan(data.X).sum())
+    if gaps:
+        try:
+            data = replace(data, X=curves_on_grid(data.X, times).data_matrix[:, :, 0])
+        except InputError as error:
+            raise InputError(f"{source}: {error}; or leave out the columns at the ends") from error
+        warn(f"{source}: {gaps} empty cells of curves are filled by straight lines between their neighbours")
     return replace(data, times=times)
-
-
-def _check_ends(data: Dataset, known: np.ndarray) -> None:
-    """Refuse curves that are not known at both ends."""
-    bad = np.flatnonzero(~(known[:, 0] & known[:, -1]))
-    if len(bad):
-        labels = [f"row {i + 1}" if data.row_names is None else data.row_names[i] for i in bad]
-        raise InputError(
-            f"{data.source}: gaps of curves are filled between known values; got {len(bad)} curves with gaps at an "
-            f"end: {listed(labels, 10)}; leave out the columns at the ends, or these curves"
-        )
-
-
-def _increase(times: np.ndarray) -> bool:
-    """Whether times are finite and each is later than the one before."""
-    return bool(np.isfinite(times).all() and (np.diff(times) > 0.0).all())
 
 
 def _times_named(names: tuple[str, ...], source: str) -> np.ndarray:
@@ -211,43 +188,6 @@ def _times_named(names: tuple[str, ...], source: str) -> np.ndarray:
             f"{quote(bad[0])}; rename the columns, or leave it out"
         )
     return np.array(times, dtype=np.float64)
-
-
-def curve_files(folder: Path) -> list[Path]:
-    """The files of a folder that may hold a curve each; none where it has few, or graphs."""
-    files = sorted(file for file in folder.iterdir() if extension_of(file) in (".csv", ".tsv", ".txt"))
-    graphs = any(file.name.endswith(("_A.txt", "_indicator.txt")) for file in files)
-    return [] if graphs or len(files) < 2 else files
-
-
-def read_curve_folder(folder: Path) -> Dataset:
-    """Curves of a folder, each two columns of a file of its name: an axis and values; on the axis of the first."""
-    files = curve_files(folder)
-    pairs = [_curve_of(file) for file in files]
-    at = pairs[0][0]
-    at = at[(at >= max(t[0] for t, _ in pairs)) & (at <= min(t[-1] for t, _ in pairs))]
-    if len(at) < _AXIS:
-        raise InputError(f"{folder}: curves must share an interval of their axes; got none; take some files out")
-    if not all(np.array_equal(t, at) for t, _ in pairs):
-        warn(f"{folder}: files have axes of their own; straight lines give their values on the {len(at)} points of one")
-    values = np.array([np.interp(at, t, y) for t, y in pairs])
-    return Dataset(values, "curves", tuple(file.stem for file in files), None, str(folder), times=at)
-
-
-def _curve_of(file: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The axis of a file, rising, and its values."""
-    from rkhs.data.frames import read_frame, to_dataset
-
-    data = to_dataset(read_frame(file, {}), str(file))
-    if data.kind != "vectors" or data.X.shape[1] != 2 or not _is_axis(data.X[:, 0]):
-        raise InputError(f"{file}: expected two columns, an axis that rises or falls, and values; correct the file")
-    axis, values = data.X[np.argsort(data.X[:, 0])].T
-    return axis, values
-
-
-def _is_axis(numbers: np.ndarray) -> bool:
-    """Whether several numbers rise or fall."""
-    return len(numbers) >= _AXIS and (_increase(numbers) or _increase(-numbers))
 
 
 def read_curve_arrays(file: Path, key: str | None) -> Dataset:

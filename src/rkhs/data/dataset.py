@@ -114,18 +114,13 @@ class Dataset:
     row_title : str or None, default=None
         Name of the column that holds `row_names`, if it has one.
     classes : ndarray of shape (n,) or None, default=None
-        Class of each item of kinds "graphs" and "series" as text, if the file has them; numbers, NaN for gaps, of a
-        ``.ts`` file with ``@targetlabel true``.
+        Class of each item of kinds "graphs" and "series", if the file has them.
     dates : tuple of str, default=()
         Columns of kind "table" that hold dates, as days since the first of January 1970.
     as_smiles : bool, default=False
         Whether `items` of kind "molecules" are SMILES, which kernels on objects read, in place of fingerprints.
     start : int, default=0
         Rows of the file before the first one, where it is read in parts.
-    column_title : str or None, default=None
-        Column with the `column_names`, where rows of the file are columns of `X`; empty if it has none.
-    aliases : tuple of tuple of str, default=()
-        Other names of the rows, empty where one has none: parts of names in FASTA files, other numbers of spectra.
     distance_scale : float or None, default=None
         Of kind "gram", if ``X`` was made of distances d: ``exp(-d / distance_scale)``.
 
@@ -155,14 +150,7 @@ class Dataset:
     dates: tuple[str, ...] = ()
     as_smiles: bool = False
     start: int = 0
-    column_title: str | None = None
-    aliases: tuple[tuple[str, ...], ...] = ()
     distance_scale: float | None = None
-
-    @property
-    def namings(self) -> list[tuple[str, ...]]:
-        """All names of the rows by which another file may know them: `row_names`, `smiles`, `aliases`."""
-        return [names for names in (self.row_names, self.smiles, *self.aliases) if names is not None]
 
     @property
     def items(self) -> Any:
@@ -212,7 +200,6 @@ def keep_rows(data: Dataset, kept: np.ndarray, reason: str) -> Dataset:
         column_names=names if gram and data.column_names is not None else data.column_names,
         smiles=_texts_of(data.smiles, rows),
         classes=None if data.classes is None else data.classes[kept],
-        aliases=tuple(tuple(one[i] for i in rows) for one in data.aliases),
     )
 
 
@@ -241,15 +228,13 @@ def read_text(file: Path, asked: str | None = None) -> str:
     try:
         with open_bytes(file) as handle, TextIOWrapper(handle, encoding=text_encoding(encoding)) as lines:
             text = lines.read()
+        reason = "a NUL character" if "\0" in text else ""
     except (OSError, UnicodeError) as error:
+        reason = str(error)
+    if reason:
         raise InputError(
-            f"{file}: expected text in {encoding}; it cannot be read ({error}); pass the encoding of the file, such as "
-            "--read encoding=cp1252, or check that this is a text file"
-        ) from error
-    if "\0" in text:
-        raise InputError(
-            f"{file}: expected text in {encoding}; got a NUL character at place {text.index(chr(0))}; pass --read "
-            "encoding=utf-16 if the text is stored so, or check that this is a text file"
+            f"{file}: expected text in {encoding}; got {reason}; pass the encoding of the file, such as --read "
+            "encoding=cp1252, or check that this is a text file"
         )
     return text
 
@@ -271,47 +256,25 @@ def column_label(names: Sequence[str] | None, position: int) -> str:
     return f"column {position}" if names is None or not names[position] else f"column {quote(names[position])}"
 
 
-class UnknownColumn(InputError):
-    """A file has no column of a name."""
-
-
 def locate(wanted: object, names: Sequence[str] | None, width: int, argument: str) -> int:
-    """Position of the column that a name or an integer asks for."""
+    """Position of the column that a name or an integer asks for; a number that was typed may be a name."""
     argument = argument if argument.startswith("-") else f"`{argument}`"
-    if isinstance(wanted, int) and names is not None and str(wanted) in names:  # a number that was typed may be a name
+    if names is not None and str(wanted) in names:
         return names.index(str(wanted))
-    if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
-        if 0 <= wanted < width:
-            return int(wanted)
-        raise InputError(
-            f"{argument} must be a position from 0 to {width - 1}; got {wanted}; the file has "
-            f"{f'{width} columns' if width > 1 else 'one column, which is 0'}"
-        )
-    if not isinstance(wanted, str):
-        raise InputError(f"{argument} must hold column names or positions; got {wanted!r}; write a str or an int")
-    if names is None:
+    if isinstance(wanted, str) and names is not None:
+        near = nearest(wanted, names)
+        known = f"did you mean {quote(near)}?" if near else f"the columns are {listed(list(map(quote, names)), 10)}"
+        raise InputError(f"{argument} must name a column of the file; got {wanted!r}, which is not there; {known}")
+    if isinstance(wanted, str):
         raise InputError(
             f"{argument} names a column, so the file must have column names; got {wanted!r} and a file without "
             "names; give the position of the column, counted from 0"
         )
-    if wanted in names:
-        return names.index(wanted)
-    raise UnknownColumn(
-        f"{argument} must name a column of the file; got {wanted!r}, which is not there; {_meant(wanted, names)}"
-    )
-
-
-def names_like(wanted: str, names: Sequence[str]) -> list[str]:
-    """The name of a column that is nearest to what was typed, else those that hold it."""
-    near = nearest(wanted, names)
-    return [near] if near else [name for name in names if len(wanted) > 2 and wanted.lower() in name.lower()]
-
-
-def _meant(wanted: str, names: Sequence[str]) -> str:
-    """The columns with a name like the wanted one, else all columns."""
-    if alike := names_like(wanted, names):
-        return f"did you mean {' or '.join(map(quote, alike))}?"
-    return f"the columns are {listed(list(map(quote, names)), 10)}"
+    if not isinstance(wanted, (int, np.integer)):
+        raise InputError(f"{argument} must hold column names or positions; got {wanted!r}; write a str or an int")
+    if not 0 <= wanted < width:
+        raise InputError(f"{argument} must be a position from 0 to {width - 1}; got {wanted}; the file has {width}")
+    return int(wanted)
 
 
 def locate_all(
@@ -332,42 +295,21 @@ def locate_all(
     return positions
 
 
-def check_unique_names(names: Sequence[str], source: str) -> None:
-    """Refuse column names that are empty (but for the first) or occur twice."""
-    if "" in names[1:]:
-        raise InputError(
-            f"{source}: every column must have a name; got an empty name for column {names.index('', 1)} (counted from "
-            "0); name it in the first row, or pass header=False if the first row is data"
-        )
-    if len(set(names)) < len(names):
-        repeated = sorted({name for name in names if list(names).count(name) > 1})
-        raise InputError(
-            f"{source}: column names must differ; got {listed(list(map(quote, repeated)))} more than once; "
-            "rename the columns, or pass header=False if the first row is data"
-        )
-
-
 def as_numbers(array: np.ndarray, source: str) -> np.ndarray:
     """Turn a stored array into a C-ordered float array in the machine's byte order."""
     kind = array.dtype.kind
-    if kind == "c":
-        raise InputError(
-            f"{source}: expected real numbers; got complex ones ({array.dtype}); save the real part, the modulus, or "
-            "real and imaginary parts as two columns"
-        )
     if kind not in "buif":
         raise InputError(
-            f"{source}: expected an array of numbers; got dtype {array.dtype}; save an array of float64, float32, "
+            f"{source}: expected an array of real numbers; got dtype {array.dtype}; save an array of float64, float32, "
             "integers or booleans"
         )
-    target = np.float32 if array.dtype.kind == "f" and array.dtype.itemsize == 4 else np.float64
-    numbers = np.asarray(array, dtype=target, order="C")
     if kind in "ui" and array.size and max(abs(int(array.max())), abs(int(array.min()))) > 2**53:
         raise InputError(
             f"{source}: expected integers up to 2**53, which float64 holds exactly; got larger ones in dtype "
             f"{array.dtype}; these look like identifiers: leave their column out, or rescale it"
         )
-    return numbers
+    target = np.float32 if kind == "f" and array.dtype.itemsize == 4 else np.float64
+    return np.asarray(array, dtype=target, order="C")
 
 
 def check_finite(values: np.ndarray, source: str, names: Sequence[str] | None = None) -> None:
@@ -385,8 +327,7 @@ def check_finite(values: np.ndarray, source: str, names: Sequence[str] | None = 
 def check_size(values: np.ndarray, source: str) -> None:
     """Refuse a table that is not two-dimensional or has no row or no column."""
     if values.ndim != 2:
-        advice = "reshape(-1, 1) makes it one column" if values.ndim == 1 else "reshape(n, -1) makes one row per sample"
-        raise InputError(f"{source}: expected a table of shape (n, d); got shape {values.shape}; {advice}")
+        raise InputError(f"{source}: expected a table of shape (n, d); got shape {values.shape}; reshape it")
     if 0 in values.shape:
         raise InputError(
             f"{source}: expected at least one row and one column; got shape {values.shape}; check the file"
@@ -399,11 +340,10 @@ def as_gram(data: Dataset, gram: Any) -> Dataset:
         return replace(data, kind="gram") if gram else data
     n_rows, n_columns = data.X.shape
     if n_rows != n_columns:
-        advice = 'use gram="cross" if rows are new samples and columns known ones, or gram=False if these are vectors'
-        if abs(n_rows - n_columns) == 1:
-            headers = "one too many may be a header row (header=True) or a column of row names (index_column=)"
-            advice = f"{headers}; otherwise {advice}"
-        raise InputError(f"{data.source}: a Gram matrix must be square; got shape {data.X.shape}; {advice}")
+        raise InputError(
+            f"{data.source}: a Gram matrix must be square; got shape {data.X.shape}; name a column of row names with "
+            "--index-column, or pass kernel values of new rows to a fitted model"
+        )
     rows, columns = data.row_names, data.column_names
     for place, (row, column) in enumerate(zip(rows or (), columns or (), strict=False), 1):
         if column != row:

@@ -15,7 +15,7 @@ from rkhs._core.files import check_readable
 
 TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".feather")
 KINDS = ("curves", "graphs", "sequences", "series", "spectra", "texts", "vectors")
-SPECTRA = (".mgf", ".msp", ".ms")
+SPECTRA = (".mgf", ".msp")
 SDF = (".sdf", ".mol")
 FASTA = (".fasta", ".fa", ".faa", ".fna", ".afa")
 FINGERPRINTS = ("morgan", "path", "maccs", "counts")  # kinds of fingerprints
@@ -28,28 +28,25 @@ _SPARSE = (
     "import numpy as np; from sklearn.datasets import load_svmlight_file; X, y = load_svmlight_file({old!r}); "
     "np.savez({new!r}, X=X.toarray())"
 )
-_TAGS = (
-    "import re; from pathlib import Path; t = Path({old!r}).read_text('utf-8'); "
-    r"Path({new!r}).write_text(re.sub(r'(?s)<([a-z -]+)>.*?</\1>\s*', '', t), 'utf-8')"
-)
-_MATRIX = "import scipy; scipy.sparse.save_npz({new!r}, scipy.sparse.csr_array(scipy.io.mmread({old!r})))"
+_MATRIX = "import numpy as np; import scipy; np.save({new!r}, scipy.io.mmread({old!r}).toarray())"
 _PICKLED = (
     "from joblib import load; import pandas; pandas.DataFrame(load({old!r})).to_csv({new!r}) (only of a source that "
     "you trust: a pickled file can run code)"
 )
-_PAJEK = (
-    "import networkx as nx; from glob import glob; [nx.write_graphml(nx.Graph(nx.read_pajek(file)), file[:-4] + "
-    "'.graphml') for file in glob({folder!r} + '/*.net')]"
+_PAJEK = "import networkx as nx; nx.write_graphml(nx.Graph(nx.read_pajek({old!r})), {new!r})"
+_SERIES = (
+    "import numpy as np; from aeon.datasets import load_from_ts_file; X, y = load_from_ts_file({old!r}); "
+    "np.savez({new!r}, *[one.T for one in X]); np.savetxt('classes.csv', y, fmt='%s', header='class', comments='')"
 )
 _READERS = {"excel": (".xls", ".ods", ".xlsb", ".xlsm"), "json": (".json",), "stata": (".dta",), "spss": (".sav",)}
 # One line of Python that makes a file of another format one that is read.
 _CONVERT = {
     **{end: (_FRAME.format(reader=reader), ".csv") for reader, ends in _READERS.items() for end in ends},
-    ".dwar": (_TAGS, ".tsv"),  # of DataWarrior: a table between tags
     **dict.fromkeys((".svm", ".libsvm", ".svmlight"), (_SPARSE, ".npz")),
     **dict.fromkeys((".pkl", ".pickle", ".joblib"), (_PICKLED, ".csv")),
-    ".mtx": (_MATRIX, ".npz"),
+    ".mtx": (_MATRIX, ".npy"),
     ".net": (_PAJEK, ".graphml"),
+    ".ts": (_SERIES, ".npz"),  # of aeon and the UEA archive
     **dict.fromkeys((".mzml", ".mzxml"), (_PEAKS, ".mgf")),
 }
 # How files begin that are no text, and what they are.
@@ -82,17 +79,11 @@ def has_columns(path: str | os.PathLike[str]) -> bool:
     return extension_of(path) in (*TABLES, *SDF, *SPECTRA)
 
 
-def can_convert(path: Path) -> bool:
-    """Whether a line of Python is known that makes the file one that is read."""
-    return extension_of(path) in _CONVERT
-
-
 def advice(path: Path) -> str:
     """What to do with a file of another format: the line of Python that converts it, if one is known."""
     line, end = _CONVERT.get(extension_of(path), ("", ""))
     if line:
-        names = {"old": str(path), "new": str(path.with_suffix(end)), "folder": str(path.parent)}
-        return f"convert it with Python: {line.format(**names)}"
+        return f"convert it with Python: {line.format(old=str(path), new=str(path.with_suffix(end)))}"
     return "convert the file, or rename it if its content is one of these"
 
 

@@ -21,9 +21,20 @@ import numpy as np
 
 from rkhs._core.dates import Day, day_numbers
 from rkhs._core.errors import InputError, RkhsError, nearest, optional, quote
-from rkhs.data.cells import column_cells, names_of, row_names
-from rkhs.data.dataset import NOTHING_KNOWN, Dataset, check_finite, column_label, keep_rows, listed, locate, locate_all
+from rkhs.data.cells import column_cells, names_of, refuse_infinite, row_names, row_title
+from rkhs.data.dataset import (
+    NOTHING_KNOWN,
+    Dataset,
+    Kind,
+    check_finite,
+    column_label,
+    keep_rows,
+    listed,
+    locate,
+    locate_all,
+)
 from rkhs.data.formats import SDF, SPECTRA, extension_of, open_bytes
+from rkhs.data.text import number_in
 
 _READERS = {".parquet": "read_parquet", ".feather": "read_feather", ".xlsx": "read_excel"}
 _OURS = {"filepath_or_buffer", "io", "path", "chunksize", "iterator", "dtype_backend"}
@@ -91,7 +102,7 @@ def _read(path: Path, read: dict[str, Any], named: bool = False, **part: int) ->
         optional("openpyxl" if extension_of(path) == ".xlsx" else "pyarrow")
         frame = reader(path, **read, **part)
         guessed = extension_of(path) == ".xlsx" and not named and "header" not in read
-        if guessed and all(map(_is_number, frame.columns)):
+        if guessed and _are_numbers([*map(str, frame.columns)]):
             return reader(path, header=None, **read, **part)
         return frame
 
@@ -122,14 +133,10 @@ def _errors_of_pandas(path: Path, read: Mapping[str, Any]) -> Iterator[None]:
             f"{path}: expected a table; got an empty file; check that it was written to the end"
         ) from error
     except Exception as error:
-        end, reason = extension_of(path), " ".join(str(error).split())
-        if end in _READERS or isinstance(error, EOFError):
-            what = f"expected a complete {end} file that pandas.{_reader_of(path).__name__} reads; got one that it"
-        else:
-            what = "expected a table that pandas.read_csv reads; got one that it"
         raise InputError(
-            f"{path}: {what} does not ({reason}); pass its options with --read OPTION=VALUE, or write a plain table "
-            "(the page 'Read any file' has a line for each mess)"
+            f"{path}: expected a complete {extension_of(path)} file that pandas.{_reader_of(path).__name__} reads; it "
+            f"does not ({' '.join(str(error).split())}); pass its options with --read OPTION=VALUE, or write a plain "
+            "table (the page 'Read any file' has a line for each mess)"
         ) from error
 
 
@@ -145,7 +152,7 @@ def _of_text(path: Path, read: dict[str, Any], named: bool) -> dict[str, Any]:
     if {"header", "names", "skiprows", "comment"} & read.keys():
         return found
     names = _first_cells(path, sep, encoding)
-    if names and not named and all(map(_is_number, names)):  # as NumPy writes a table
+    if names and not named and _are_numbers(names):  # as NumPy writes a table
         return found | {"header": None}
     _refuse_repeated(path, names)
     return found
@@ -186,13 +193,9 @@ def _first_cells(path: Path, sep: str, encoding: str) -> list[str]:
         return re.split(sep, next(lines, "").strip())
 
 
-def _is_number(name: object) -> bool:
-    """Whether a cell of a header is a number."""
-    try:
-        float(str(name))
-    except ValueError:
-        return False
-    return True
+def _are_numbers(names: Sequence[str]) -> bool:
+    """Whether all cells of a header are numbers, as in a table without names."""
+    return all(name.strip() != "" and number_in(name) is not None for name in names)
 
 
 def _check_options(reader: Any, read: Mapping[str, Any], path: Path) -> None:
@@ -230,9 +233,7 @@ def _checked(frame: Frame, path: Path) -> Frame:
         raise InputError(
             f"{path}: expected one row of names; got {frame.columns.nlevels}; name one with --read header=0"
         )
-    repeated = [quote(str(name)) for name in frame.columns[frame.columns.duplicated()]]
-    if repeated:
-        raise InputError(f"{path}: names of columns must differ; got {listed(repeated)} more than once; rename them")
+    _refuse_repeated(path, [*map(str, frame.columns)])
     return _index_of_first(frame) if str(frame.columns[0]).startswith("Unnamed: 0") else frame
 
 
@@ -246,22 +247,22 @@ def _index_of_first(frame: Frame) -> Frame:
 
 def _refuse_short_rows(path: Path, frame: Frame, read: Mapping[str, Any]) -> None:
     """Refuse a row with fewer cells than the header, which pandas fills with gaps in silence."""
-    end = extension_of(path)
     special = {"names", "usecols", "skiprows", "header", "comment", "engine", "quotechar", "skipfooter"} & set(read)
-    if end in _READERS or end in (*SDF, *SPECTRA) or special or not frame.iloc[:, -1].isna().any():
+    if extension_of(path) in (*_READERS, *SDF, *SPECTRA) or special or not frame.iloc[:, -1].isna().any():
         return
-    sep = read.get("sep") or read.get("delimiter") or _delimiter(path, read.get("encoding", "utf-8"))
+    encoding = read.get("encoding", "utf-8")
+    sep = read.get("sep") or read.get("delimiter") or _delimiter(path, encoding)
     if len(sep) != 1:
         return
-    with open_bytes(path) as handle, _lines(handle, read.get("encoding", "utf-8")) as text:
+    with open_bytes(path) as handle, _lines(handle, encoding) as text:
         rows = csv.reader(text, delimiter=sep)
         width = len(next(rows))
-        for row in rows:
-            if row and len(row) < width:
-                raise InputError(
-                    f"{path}: expected {width} cells in each row, as in the first; got {len(row)} in line "
-                    f"{rows.line_num}; correct the row"
-                )
+        short = next((row for row in rows if 0 < len(row) < width), None)
+        if short is not None:
+            raise InputError(
+                f"{path}: expected {width} cells in each row, as in the first; got {len(short)} in line "
+                f"{rows.line_num}; correct the row"
+            )
 
 
 def with_index(frame: Frame, column: str | int | None, read: Sequence[str | int] = ()) -> Frame:
@@ -272,7 +273,8 @@ def with_index(frame: Frame, column: str | int | None, read: Sequence[str | int]
     if column is None:
         if not _first_names_rows(frame, read):
             return frame
-        column = str(frame.columns[0])
+        frame = frame.set_index(frame.columns[0])
+        return frame if isinstance(frame.index.name, str) else frame.rename_axis(None)
     return frame.set_index(frame.columns[locate(column, names_of(frame), frame.shape[1], "index_column")])
 
 
@@ -300,27 +302,41 @@ def to_dataset(frame: Frame, source: str, *, kinds: Sequence[str] | None = None)
 
     ``kinds`` are those of the columns of a table that a model was fitted to: "number", "text" or "date".
     """
-    blank = frame.isna().all(axis=1).to_numpy()
-    if blank.any() and not blank.all():
-        whole = Dataset(np.zeros((len(frame), 1)), "vectors", row_names(frame), None, source)
-        rows = to_dataset(frame[~blank], source, kinds=kinds)
-        return replace(rows, skipped=keep_rows(whole, ~blank, NOTHING_KNOWN).skipped)
-    names, found = names_of(frame), []
-    title = None if frame.index.name is None else str(frame.index.name)
+    known = frame.notna().any(axis=1).to_numpy()
+    if known.all() or not known.any():
+        return _rows_of(frame, source, kinds)
+    whole = Dataset(np.zeros((len(frame), 1)), "vectors", row_names(frame), None, source)
+    rows = _rows_of(frame[known], source, kinds)
+    return replace(rows, skipped=keep_rows(whole, known, NOTHING_KNOWN).skipped)
+
+
+def _rows_of(frame: Frame, source: str, kinds: Sequence[str] | None) -> Dataset:
+    """Rows of a frame of which none is empty."""
+    names, dates = names_of(frame), list[str]()
     if kinds is None and _is_numbers(frame):
         X = np.require(frame.to_numpy(dtype=np.float64), requirements=["C", "W"])
+    else:
+        X, dates = _cells_of(frame, source, kinds)
+    kind: Kind = "table" if X.dtype == object else "vectors"
+    if kind == "vectors":
         check_finite(X, source, names)
-        return Dataset(X, "vectors", row_names(frame), names, source, row_title=title)
-    for j in range(frame.shape[1]):
-        kind = None if kinds is None else kinds[j]
-        found.append(column_cells(frame.iloc[:, j], f"{source}: {column_label(names, j)}", kind))
-    dates = tuple(str(frame.columns[j]) for j, cells in enumerate(found) if _is_dated(cells))
-    if kinds is None and all(cells.dtype != object and not np.isnan(cells).any() for cells in found):
-        X = np.column_stack(found)
-        check_finite(X, source, names)
-        return Dataset(X, "vectors", row_names(frame), names, source, row_title=title)
-    X = np.column_stack([_with_none(cells, source, column_label(names, j)) for j, cells in enumerate(found)])
-    return Dataset(X, "table", row_names(frame), names, source, row_title=title, dates=dates)
+    return Dataset(X, kind, row_names(frame), names, source, row_title=row_title(frame), dates=tuple(dates))
+
+
+def _cells_of(frame: Frame, source: str, kinds: Sequence[str] | None) -> tuple[np.ndarray, list[str]]:
+    """Numbers where all columns hold them and nothing is missing, else objects; and the names of columns of dates."""
+    names, dates = names_of(frame), []
+    labels = [f"{source}: {column_label(names, j)}" for j in range(frame.shape[1])]
+    columns = []
+    for j, label in enumerate(labels):
+        cells = column_cells(frame.iloc[:, j], label, kinds[j] if kinds else None)
+        if _is_dated(cells):
+            dates.append(str(frame.columns[j]))
+        columns.append(cells)
+    if kinds is None and all(cells.dtype != object and not np.isnan(cells).any() for cells in columns):
+        return np.column_stack(columns), dates
+    found = [_with_none(cells, label) for cells, label in zip(columns, labels, strict=True)]
+    return np.column_stack(found), dates
 
 
 def _is_numbers(frame: Frame) -> bool:
@@ -332,21 +348,11 @@ def _is_dated(cells: np.ndarray) -> bool:
     return cells.dtype == object and any(isinstance(cell, Day) for cell in cells.tolist())
 
 
-def _with_none(cells: np.ndarray, source: str, label: str) -> np.ndarray:
+def _with_none(cells: np.ndarray, where: str) -> np.ndarray:
     """Cells of one column as objects, None in place of NaN."""
     if cells.dtype == object:
         return cells
-    if np.isinf(cells).any():
-        row = int(np.flatnonzero(np.isinf(cells))[0]) + 1
-        raise InputError(f"{source}: expected finite numbers; got {cells[row - 1]} in row {row} of {label}; correct it")
+    refuse_infinite(cells, where)
     found = cells.astype(object)
     found[np.isnan(cells)] = None
     return found
-
-
-def titles_of_file(path: Path, read: Mapping[str, Any]) -> list[str]:
-    """Names of the columns of a table; none where it has no names."""
-    if extension_of(path) == ".parquet":
-        return list(optional("pyarrow.parquet").read_schema(path).names)
-    frame = _read(path, dict(read)) if extension_of(path) == ".feather" else _read(path, dict(read), nrows=1)
-    return list(names_of(frame) or ())

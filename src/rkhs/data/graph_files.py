@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,31 +12,26 @@ from rkhs._core.files import UNREADABLE, check_readable
 from rkhs._core.memory import available_bytes
 from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import Dataset, read_text, refuse_empty
-from rkhs.data.formats import advice, can_convert
-from rkhs.data.text import number_in
 
 GRAPH_EXTENSIONS = (".graphml", ".gml", ".edgelist", ".edges")
-_LABELS = ("labels", "atom", "element", "symbol", "type", "node_type", "atom_type", "kind")
 _ARRAYS = ("edges", "edge_ptr", "node_ptr")
 
 
 def read_graphs(file: Path) -> Dataset:
     """Read a set of undirected graphs; see `read_items`."""
-    if file.suffix == ".npz":
-        return _read_npz(file)
     if file.is_dir():
-        found = sorted(file.glob("*_A.txt"))
         single = sorted(each for each in file.iterdir() if each.suffix.lower() in GRAPH_EXTENSIONS)
+        found = sorted(file.glob("*_A.txt"))
         if single and not found:
             return _one_by_one(single, str(file))
         if len(found) != 1:
-            others = map(advice, filter(can_convert, sorted(file.iterdir())))
             raise InputError(
-                f"{file}: expected one file NAME_A.txt of the TU format; got {len(found)}, and no "
-                f"{', '.join(GRAPH_EXTENSIONS)} files alone, nor tables of a curve each; "
-                f"{[*others, 'name the file itself'][0]}"
+                f"{file}: expected one file NAME_A.txt of the TU format, or {', '.join(GRAPH_EXTENSIONS)} files; got "
+                f"{len(found)} and {len(single)}; name the file itself"
             )
         return _read_text(found[0])
+    if file.suffix == ".npz":
+        return _read_npz(file)
     if file.suffix.lower() in GRAPH_EXTENSIONS:
         return _one_by_one([file], str(file))
     if file.name.endswith("_A.txt"):
@@ -50,13 +43,21 @@ def read_graphs(file: Path) -> Dataset:
 
 
 def _one_by_one(files: list[Path], source: str) -> Dataset:
+    """Graphs of files that hold one each, and what kernels do not use of them."""
+    named: list[tuple[str, Any]] = []
     unused: set[str] = set()
-    named = [pair for file in files for pair in _graphs_of(file, unused)]
-    graphs = [graph for _, graph in named]
-    _drop_names([graph for graph in graphs if files[0].suffix.lower() == ".gml" and hasattr(graph, "nodes")])
-    for note in _label_nodes(graphs, unused):
-        warn(f"{source}: {note}")
-    return Dataset(np.fromiter(graphs, object), "graphs", tuple(name for name, _ in named), None, source)
+    for file in files:
+        if file.suffix.lower() in (".graphml", ".gml"):
+            graph = _of_networkx(file)
+            unused |= {f"{key!r} of nodes" for node in graph.nodes.values() for key in node if key != "label"}
+            unused |= {f"{key!r} of edges" for edge in graph.edges.values() for key in edge}
+            named.append((file.stem, graph))
+        else:
+            named.append((file.stem, _edge_list(file, unused)))
+    if unused:
+        warn(f"{source}: attributes that graph kernels do not use: {', '.join(sorted(unused))}")
+    names, graphs = zip(*named, strict=True)
+    return Dataset(np.fromiter(graphs, object), "graphs", names, None, source)
 
 
 def _numbers(file: Path, columns: int) -> np.ndarray:
@@ -112,24 +113,7 @@ def _are_numbered(owners: np.ndarray, n: int, *, alone: bool) -> bool:
 
 
 def _read_npz(file: Path) -> Dataset:
-    arrays = _stored(file)
-    labels, y = arrays.get("node_label"), arrays.get("y")
-    edges, edge_ptr, node_ptr = (arrays[name].astype(np.int64) for name in _ARRAYS)
-    for pointer in (edge_ptr, node_ptr):
-        if len(pointer) < 2 or pointer[0] != 0 or (np.diff(pointer) < 0).any():
-            raise InputError(f"{file}: expected edge_ptr and node_ptr to begin with 0 and never to fall, one per graph")
-    n = len(node_ptr) - 1
-    wanted = {"edges": (edge_ptr[-1], 2), "edge_ptr": (n + 1,), "node_label": (node_ptr[-1],), "y": (n,)}
-    if any(arrays[name].shape[: len(shape)] != shape for name, shape in wanted.items() if name in arrays):
-        raise InputError(f"{file}: expected edges, node_label and y of the lengths that edge_ptr and node_ptr say")
-    if 8 * int(node_ptr[-1]) > available_bytes():
-        raise InputError(f"{file}: expected nodes that fit into memory; got node_ptr for {int(node_ptr[-1])} of them")
-    return _graphs(edges, edge_ptr, node_ptr, labels, y, str(file))
-
-
-def _stored(file: Path) -> dict[str, Any]:
-    """The arrays of a npz file, those of node numbers checked."""
-    arrays: dict[str, Any] = load_arrays(file)
+    arrays = load_arrays(file)
     missing = [name for name in _ARRAYS if name not in arrays]
     if missing:
         raise InputError(f"{file}: expected the arrays {', '.join(_ARRAYS)}; got none called {missing[0]!r}")
@@ -139,7 +123,22 @@ def _stored(file: Path) -> dict[str, Any]:
                 f"{file}: expected rows of two whole numbers in edges, and one row of them in edge_ptr, node_ptr and "
                 f"node_label; got {name} of {arrays[name].dtype} and shape {arrays[name].shape}"
             )
-    return arrays
+    edges, edge_ptr, node_ptr = (arrays[name].astype(np.int64) for name in _ARRAYS)
+    _check_pointers(arrays, edge_ptr, node_ptr, file)
+    return _graphs(edges, edge_ptr, node_ptr, arrays.get("node_label"), arrays.get("y"), str(file))
+
+
+def _check_pointers(arrays: dict[str, np.ndarray], edge_ptr: np.ndarray, node_ptr: np.ndarray, file: Path) -> None:
+    """Refuse pointers that fall, arrays of other lengths than they say, and nodes beyond the memory."""
+    for pointer in (edge_ptr, node_ptr):
+        if len(pointer) < 2 or pointer[0] != 0 or (np.diff(pointer) < 0).any():
+            raise InputError(f"{file}: expected edge_ptr and node_ptr to begin with 0 and never to fall, one per graph")
+    n = len(node_ptr) - 1
+    wanted = {"edges": (edge_ptr[-1], 2), "edge_ptr": (n + 1,), "node_label": (node_ptr[-1],), "y": (n,)}
+    if any(arrays[name].shape[: len(shape)] != shape for name, shape in wanted.items() if name in arrays):
+        raise InputError(f"{file}: expected edges, node_label and y of the lengths that edge_ptr and node_ptr say")
+    if 8 * int(node_ptr[-1]) > available_bytes():
+        raise InputError(f"{file}: expected nodes that fit into memory; got node_ptr for {int(node_ptr[-1])} of them")
 
 
 def _graphs(edges: Any, edge_ptr: Any, node_ptr: Any, labels: Any, y: Any, source: str) -> Dataset:
@@ -149,98 +148,40 @@ def _graphs(edges: Any, edge_ptr: Any, node_ptr: Any, labels: Any, y: Any, sourc
     return Dataset(np.fromiter(graphs, object), "graphs", None, None, source, classes=y)
 
 
-def _graphs_of(file: Path, unused: set[str]) -> list[tuple[str, Any]]:
-    """Read the graphs of one file, and note what a list of edges holds next to nodes."""
-    if file.suffix.lower() in (".graphml", ".gml"):
-        graphs = _graphml(file)
-        return [(file.stem if len(graphs) == 1 else f"{file.stem}:{i}", graph) for i, graph in enumerate(graphs)]
-    return [(file.stem, _edge_list(file, unused))]
-
-
 def _distinct(edges: np.ndarray) -> np.ndarray | list[list[int]]:
     """Edges of a file; two of them as a list of pairs, which no edge_index is."""
     return edges.tolist() if len(edges) == 2 else edges
 
 
 def _edge_list(file: Path, unused: set[str]) -> tuple[Any, int]:
-    """Two names of nodes a line, with white space or a comma between; what stands behind is named and not used."""
+    """Two names of nodes a line, with white space or a comma between; what stands behind is not used."""
     numbers: dict[str, int] = {}
     edges: list[tuple[int, int]] = []
     for i, line in enumerate(read_text(file).splitlines(), 1):
-        text = line.split("#", 1)[0].strip()
-        if not text:
-            continue
-        cells = _nodes(text, unused)
-        if len(cells) != 2 or not all(cells):
-            raise InputError(
-                f"{file}: line {i}: expected an edge, the names of two nodes; got {text[:40]!r}; leave out what is no "
-                "name and no weight"
-            )
-        a, b = (numbers.setdefault(name, len(numbers)) for name in cells)
-        edges.append((a, b))
+        cells = line.split("#", 1)[0].replace(",", " ").split()
+        if len(cells) == 1:
+            raise InputError(f"{file}: line {i}: expected an edge, the names of two nodes; got {cells[0][:40]!r}")
+        if cells:
+            a, b = (numbers.setdefault(name, len(numbers)) for name in cells[:2])
+            edges.append((a, b))
+        if len(cells) > 2:
+            unused.add("what stands behind two nodes")
     refuse_empty(edges, file, "an edge per line")
     return _distinct(np.array(edges, dtype=np.int64)), len(numbers)
 
 
-def _nodes(text: str, unused: set[str]) -> list[str]:
-    head, _, attributes = text.partition("{")  # as networkx writes them
-    unused.update(re.findall(r"['\"](\w+)['\"]\s*:", attributes))
-    cells = [cell.strip() for cell in head.split(",")] if "," in head else head.split()
-    if len(cells) != 3 or number_in(cells[2]) is None:
-        return cells
-    unused.add("weight")
-    return cells[:2]
-
-
-def _graphml(file: Path) -> list[Any]:
+def _of_networkx(file: Path) -> Any:
+    """The graph of a GraphML file, or of a GML file, whose labels are names of nodes."""
     networkx = optional("networkx")
     check_readable(file)
+    is_gml = file.suffix.lower() == ".gml"
     try:
-        if file.suffix.lower() == ".gml":
-            return [networkx.read_gml(file, label="id")]
+        if is_gml:
+            return networkx.read_gml(file)
         graphs = list(networkx.readwrite.graphml.GraphMLReader()(path=str(file)))
     except (networkx.NetworkXError, TypeError, *UNREADABLE) as error:
-        what = file.suffix[1:].upper().replace("GRAPHML", "GraphML")
+        what = "GML" if is_gml else "GraphML"
         raise InputError(f"{file}: expected {what} that networkx reads; got {error}; write it again") from error
-    refuse_empty(graphs, file, "GraphML with a <graph>", "none")
-    return graphs
-
-
-def _drop_names(graphs: list[Any]) -> None:
-    """Remove labels of the nodes of graphs of GML which differ within each graph: these are their names."""
-    if all(len({str(node.get("label")) for node in graph.nodes.values()}) == len(graph) for graph in graphs):
-        for node in chain.from_iterable(graph.nodes.values() for graph in graphs):
-            node.pop("label", None)
-
-
-def _label_nodes(graphs: list[Any], unused: set[str]) -> tuple[str, ...]:
-    """Take an attribute of nodes for their labels, if only one can be; what is said of it and of the others."""
-    drawn = [graph for graph in graphs if hasattr(graph, "nodes")]
-    nodes = [list(graph.nodes.values()) for graph in drawn]
-    names = set().union(*chain.from_iterable(nodes))
-    edges = unused.union(*chain.from_iterable(graph.edges.values() for graph in drawn))
-    label, notes = _label(nodes, sorted(names)), []
-    if label not in (None, "label"):
-        notes.append(f"labels of nodes are their attribute {label!r}")
-        for data in chain.from_iterable(nodes):
-            data["label"] = data[label]
-    others = [f"{name!r} of nodes" for name in sorted(names - {"label", label})]
-    others += [f"{name!r} of edges" for name in sorted(edges)]
-    if others:
-        notes.append(f"attributes that graph kernels do not use: {', '.join(others)}")
-    return tuple(notes)
-
-
-def _label(nodes: list[list[Any]], names: list[str]) -> str | None:
-    """The attribute that labels the nodes of each graph: the one of that name, or the only one that can."""
-    if "label" in names:
-        return "label"
-    fit = [name for name in names if _may_label([[data.get(name) for data in some] for some in nodes])]
-    known = [name for name in fit if name.lower() in _LABELS] or fit
-    return known[0] if len(known) == 1 else None
-
-
-def _may_label(values: list[list[Any]]) -> bool:
-    """Whether all are texts or whole numbers, and nodes of one graph share one, as labels do and names do not."""
-    plain = {*map(type, chain.from_iterable(values))} <= {str, int}
-    return plain and any(len(set(some)) < len(some) for some in values)
+    if len(graphs) != 1:
+        raise InputError(f"{file}: expected one <graph> in a GraphML file; got {len(graphs)}; write a file for each")
+    return graphs[0]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rkhs._core.checks import check_choice
-from rkhs._core.errors import InputError, quote, warn
-from rkhs.data.arrays import array_names, array_types, load_npy, read_array
-from rkhs.data.cells import column_cells, names_of, row_names
-from rkhs.data.curves import curve_files, curves_of, read_curve_arrays, read_curve_folder
+from rkhs._core.errors import InputError, quote
+from rkhs.data.arrays import array_shapes, load_npy, read_array
+from rkhs.data.cells import column_cells, names_of, row_names, row_title
+from rkhs.data.curves import curves_of, read_curve_arrays
 from rkhs.data.dataset import (
     NOTHING_KNOWN,
     Dataset,
@@ -25,7 +25,7 @@ from rkhs.data.dataset import (
     read_text,
     refuse_empty,
 )
-from rkhs.data.fasta import as_dna, note_of_masked, read_fasta
+from rkhs.data.fasta import read_fasta
 from rkhs.data.formats import FASTA, KINDS, SDF, SPECTRA, TABLES, advice, extension_of
 from rkhs.data.frames import Frame, read_frame, selected, to_dataset, with_index
 from rkhs.data.graph_files import GRAPH_EXTENSIONS, read_graphs
@@ -34,7 +34,7 @@ from rkhs.data.series_files import read_series, series_of
 from rkhs.data.spectra_files import read_spectra
 
 _GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}
-_OTHERS = (".npy", ".npz", ".txt", ".ts", ".smi", *SDF, *FASTA, *SPECTRA, *GRAPH_EXTENSIONS)
+_OTHERS = (".npy", ".npz", ".txt", ".smi", *SDF, *FASTA, *SPECTRA, *GRAPH_EXTENSIONS)
 
 
 def read_items(
@@ -60,14 +60,12 @@ def read_items(
       and ``y``; ``.graphml``, ``.gml``, ``.edgelist`` and ``.edges`` files, or a folder of them. An item is a pair
       ``(edges, labels)`` of arrays, zeros without labels.
     * Sequences and texts: FASTA files; a text per line of a ``.txt`` file; a column of a table.
-    * Series: ``.ts``, the UEA format, channels between colons; ``.tsv``, the UCR format, a whole number, the class, and
-      the values in a row; ``.csv``, a series per row; ``.npz`` and ``.npy``, arrays of shape (length,) or (length,
-      channels), or one of shape (n, length) or (n, length, channels). Missing values at the end are padding.
+    * Series: ``.tsv``, the UCR format, a whole number, the class, and the values in a row; another table, a series per
+      row; ``.npz`` and ``.npy``, arrays of shape (length,) or (length, channels), or one of shape (n, length) or (n,
+      length, channels). Missing values at the end are padding.
     * Curves: a table whose first row holds the times (``read={"header": None}`` if it is a curve); ``.npz`` with
-      ``times`` or ``t`` beside the values; a folder of tables of an axis and values. Gaps are filled by straight lines
-      between known values.
-    * Spectra: ``.mgf``, ``.msp``, ``.ms``. An item is a pair ``(mz, intensity)`` of arrays; records of MS level 1 next
-      to others are left out.
+      ``times`` or ``t`` beside the values. Gaps are filled by straight lines between known values.
+    * Spectra: ``.mgf``, ``.msp``. An item is a pair ``(mz, intensity)`` of arrays.
 
     Parameters
     ----------
@@ -106,8 +104,7 @@ def read_items(
 
     References
     ----------
-    For the formats: Morris et al. (2020), "TUDataset"; Dau et al. (2019), "The UCR time series archive"; Bagnall et al.
-    (2018), "The UEA multivariate time series classification archive".
+    For the formats: Morris et al. (2020), "TUDataset"; Dau et al. (2019), "The UCR time series archive".
 
     Examples
     --------
@@ -125,7 +122,7 @@ def read_items(
         check_choice(kind, "kind", KINDS)
     file = existing_path(path)
     found = "molecules" if smiles_column is not None else kind or kind_of(file)
-    if extension_of(file) in TABLES and not (found == "series" and frame_of_series(file, columns, read)):
+    if is_frame(file, found):
         if found is None:
             raise InputError(f"{file}: a table is read by pandas; pass its frame to fit, or name the kind of its items")
         named = [*(columns or ()), *([] if smiles_column is None else [smiles_column])]
@@ -135,21 +132,25 @@ def read_items(
     return read_objects(file, found, key=key, encoding=encoding, fingerprint=fingerprint)
 
 
+def is_frame(file: Path, kind: str | None) -> bool:
+    """Whether pandas reads a file; series of a .tsv file stand behind their class, as in the UCR archive."""
+    extension = extension_of(file)
+    return extension in TABLES and not (kind == "series" and extension == ".tsv")
+
+
 def kind_of(file: Path) -> Kind | None:
     """The kind that the name of a file stands for; None for tables and arrays."""
     extension = extension_of(file)
-    if file.is_dir():
-        return "curves" if curve_files(file) else "graphs"
-    if extension in GRAPH_EXTENSIONS or file.name.endswith("_A.txt"):
+    if file.is_dir() or extension in GRAPH_EXTENSIONS or file.name.endswith("_A.txt"):
         return "graphs"
     if extension == ".npz":
-        return "graphs" if array_names(file) >= _GRAPH_ARRAYS else None
+        return "graphs" if array_shapes(file).keys() >= _GRAPH_ARRAYS else None
     if extension not in (*TABLES, *_OTHERS):
         raise InputError(
             f"`path` must be a folder of graphs or end in {', '.join((*TABLES, *_OTHERS))}; got {file.name!r}; "
             f"{advice(file)}"
         )
-    known: dict[str, Kind] = {".txt": "sequences", ".ts": "series", ".smi": "molecules"}
+    known: dict[str, Kind] = {".txt": "sequences", ".smi": "molecules"}
     known |= dict.fromkeys(FASTA, "sequences")
     known |= dict.fromkeys(SPECTRA, "spectra")
     known |= dict.fromkeys(SDF, "molecules")
@@ -169,17 +170,16 @@ def read_objects(
         raise InputError(
             f"{next(iter(fingerprint))!r} is for molecules; got a file of {kind or 'numbers'}; leave it out"
         )
-    if kind == "graphs":
-        return read_graphs(file)
-    if kind == "series":
-        return read_series(file, key, encoding)
-    if kind == "spectra":
-        return read_spectra(file, encoding)
-    if kind == "curves":
-        return read_curve_folder(file) if file.is_dir() else read_curve_arrays(file, key)
-    if kind in ("sequences", "texts"):
-        strings: Any = kind
-        return read_fasta(file, strings) if extension in FASTA else _lines(file, kind, encoding)
+    readers: dict[str | None, Callable[[], Dataset]] = {
+        "graphs": lambda: read_graphs(file),
+        "series": lambda: read_series(file, key),
+        "spectra": lambda: read_spectra(file, encoding),
+        "curves": lambda: read_curve_arrays(file, key),
+        "sequences": lambda: _strings(file, "sequences", encoding),
+        "texts": lambda: _strings(file, "texts", encoding),
+    }
+    if kind in readers:
+        return readers[kind]()
     if extension not in (".npy", ".npz"):
         raise InputError(f"{file}: expected a table, as .csv, or an array, as .npy; got a {extension} file")
     return Dataset(read_array(file, key), "vectors", None, None, str(file))
@@ -216,13 +216,6 @@ def items_of(
     return to_dataset(frame, source, kinds=kinds)
 
 
-def frame_of_series(file: Path, columns: Any, read: Any) -> bool:
-    """Whether a .csv or .tsv file holds series as the archives write them: rows of numbers without names."""
-    from rkhs.data.series_files import rows_of_numbers
-
-    return columns is None and not read and extension_of(file) in (".csv", ".tsv") and rows_of_numbers(file)
-
-
 def _texts_of(frame: Frame, file: Path, kind: Any) -> Dataset:
     """Sequences or texts of the only column of a frame; rows without a text are left out."""
     if frame.shape[1] != 1:
@@ -232,39 +225,31 @@ def _texts_of(frame: Frame, file: Path, kind: Any) -> Dataset:
         )
     cells = column_cells(frame.iloc[:, 0], str(file), "text")
     texts = ["" if cell is None else cell for cell in cells]
-    data = _of_texts(texts, kind, str(file), row_names(frame))
+    data = Dataset(np.array(texts, object), kind, row_names(frame), None, str(file), row_title=row_title(frame))
     known = np.array([*map(bool, texts)])
     return data if known.all() else keep_rows(data, known, NOTHING_KNOWN)
 
 
-def _of_texts(texts: list[str], kind: Any, source: str, names: tuple[str, ...] | None) -> Dataset:
-    """Sequences, nucleotides with T for U where both occur, or texts as they are."""
-    if kind == "sequences":
-        texts, notes = as_dna(texts)
-        for note in (*notes, *note_of_masked(texts)):
-            warn(f"{source}: {note}")
-    return Dataset(np.array(texts, object), kind, names, None, source)
-
-
-def _lines(file: Path, kind: Any, encoding: str) -> Dataset:
-    """A text per line; sequences, or texts where a line has several words."""
+def _strings(file: Path, kind: Kind, encoding: str) -> Dataset:
+    """Sequences of a FASTA file, or a text per line; sequences are texts where a line has several words."""
+    if extension_of(file) in FASTA:
+        return read_fasta(file, kind)
     if extension_of(file) != ".txt":
         raise InputError(f"{file}: expected a .txt file, {', '.join(FASTA)} or a table; got another; rename it")
     texts = [line.strip() for line in read_text(file, encoding).splitlines() if line.strip()]
     refuse_empty(texts, file, "a text per line")
     if kind == "sequences" and any(len(text.split()) > 1 for text in texts):
         kind = "texts"
-    return _of_texts(texts, kind, str(file), None)
+    return Dataset(np.array(texts, object), kind, None, None, str(file))
 
 
-def read_gram_rows(file: Path, key: str | None, read: Mapping[str, Any], index: Any) -> Dataset:
-    """Kernel values of a table or an array, with the names of rows and columns of a table."""
-    if extension_of(file) in TABLES:
-        return to_dataset(with_index(read_frame(file, read), index), str(file))
-    X = load_npy(file) if extension_of(file) == ".npy" else None
-    if X is not None and X.ndim == 3:
-        return Dataset(X, "gram", None, None, str(file))
-    shapes = {name: shape for name, (shape, _) in array_types(file).items() if len(shape) == 2}
-    if key is None and len(shapes) > 1 and len(set(shapes.values())) == 1:  # several views of the same items
+def read_gram_rows(file: Path, key: str | None) -> Dataset:
+    """Kernel values of an array, or of several of one shape, which are views of the same items."""
+    if extension_of(file) == ".npy":
+        X = load_npy(file)
+        if X.ndim == 3:
+            return Dataset(X, "gram", None, None, str(file))
+    shapes = array_shapes(file)
+    if key is None and len(shapes) > 1 and len(set(shapes.values())) == 1:
         return Dataset(np.stack([read_array(file, name) for name in sorted(shapes)]), "gram", None, None, str(file))
-    return Dataset(read_array(file, key, square=True), "vectors", None, None, str(file))
+    return Dataset(read_array(file, key), "vectors", None, None, str(file))

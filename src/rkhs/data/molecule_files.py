@@ -67,17 +67,9 @@ def numbers_where_all(frame: Any) -> Any:
     return frame
 
 
-def flat_smiles(texts: Iterable[Any]) -> np.ndarray:
-    """Canonical SMILES without stereochemistry, which fingerprints do not see; empty for what RDKit cannot read."""
-    Chem, rdBase = optional("rdkit.Chem"), optional("rdkit.rdBase")
-    with rdBase.BlockLogs():
-        found = [Chem.MolFromSmiles(text) if isinstance(text, str) else None for text in texts]
-    return np.array(["" if mol is None else Chem.MolToSmiles(mol, isomericSmiles=False) for mol in found], object)
-
-
 def molecules(frame: Any, column: Any, source: str, recipe: dict[str, Any], start: int = 0) -> Dataset:
     """Fingerprints of a column of SMILES; what cannot be read is left out with ``on_error="skip"``."""
-    from rkhs.data.cells import column_cells, row_names
+    from rkhs.data.cells import column_cells, row_names, row_title
 
     cells = column_cells(frame[column], source, "text")
     smiles = ["" if cell is None else cell for cell in cells]
@@ -85,8 +77,6 @@ def molecules(frame: Any, column: Any, source: str, recipe: dict[str, Any], star
     options = {"fingerprint": "morgan", "radius": RADIUS, "n_bits": N_BITS, "on_error": "raise"} | recipe
     options |= {"fingerprint": "morgan" if counts else options["fingerprint"], "counts": counts}
     prints = _fingerprints(smiles, f"{source} (rows from {start + 1})" if start else source, options)
-    if not len(prints.kept):
-        raise InputError(f"{source}: {refusal(prints.skipped, len(smiles))}")
     names, kept = row_names(frame), prints.kept.tolist()
     return Dataset(
         prints.bits,
@@ -96,14 +86,14 @@ def molecules(frame: Any, column: Any, source: str, recipe: dict[str, Any], star
         source,
         smiles=tuple(smiles[i] for i in kept),
         skipped=tuple(replace(bad, row=bad.row + start) for bad in prints.skipped),
-        row_title=None if frame.index.name is None else str(frame.index.name),
+        row_title=row_title(frame),
         start=start,
     )
 
 
 def _fingerprints(smiles: list[str], where: str, recipe: dict[str, Any]) -> Fingerprints:
     try:
-        return read_fingerprints(smiles, **recipe)
+        return molecular_fingerprints(smiles, **recipe)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
 
@@ -210,18 +200,6 @@ def molecular_fingerprints(
     >>> found.bits.shape, bool((found.bits[0] == found.bits[1]).all())
     ((3, 2048), True)
     """
-    found = read_fingerprints(
-        molecules, fingerprint=fingerprint, counts=counts, radius=radius, n_bits=n_bits, on_error=on_error
-    )
-    if found.skipped and not len(found.bits):
-        raise InputError(refusal(found.skipped, len(found.skipped)))
-    return found
-
-
-def read_fingerprints(
-    molecules: Iterable[Any], *, fingerprint: str, counts: bool, radius: int, n_bits: int, on_error: OnError
-) -> Fingerprints:
-    """As :func:`molecular_fingerprints`, but none of the molecules needs to be one that can be read."""
     from rkhs.kernels.objects.molecules import FINGERPRINTS, LARGEST_RADIUS, MOST_BITS, fingerprint_rows
 
     given = _countable(molecules)
@@ -236,7 +214,7 @@ def read_fingerprints(
     check_memory(Estimate("a table of fingerprints", size, parts), "Take fewer bits, or read in chunks.")
     rows, kept, refused = fingerprint_rows(given, fingerprint, counts, radius, n_bits)
     skipped = [SkippedRow(i + 1, text if isinstance(text, str) else repr(text), why) for i, text, why in refused]
-    if skipped and on_error == "raise":
+    if skipped and (on_error == "raise" or not rows):
         raise InputError(refusal(skipped, len(given)))
     bits = np.stack(rows) if rows else np.zeros((0, n_bits), dtype=np.uint8)
     return Fingerprints(bits, np.asarray(kept, dtype=np.int64), tuple(skipped))

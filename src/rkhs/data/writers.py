@@ -16,7 +16,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, optional, quote
 from rkhs._core.files import as_path, atomic_file
-from rkhs.data.dataset import as_numbers, check_finite, check_size, check_unique_names
+from rkhs.data.dataset import as_numbers, check_finite, check_size
 from rkhs.data.text import csv_line, escape_formula
 
 WRITTEN = (".csv", ".xlsx", ".parquet", ".npy")
@@ -102,15 +102,18 @@ def write_parts(
         _write_numbers(as_path(path), written, columns)
         return written.n, written.width
     titles = [f"code{i}" for i in range(written.width)] if columns is None else list(columns)
-    if "" in titles:
-        raise InputError(f"`column_names` must not be empty; got {quote(titles)}; name every column")
-    check_unique_names(titles, "column_names")
+    _check_titles(titles)
     title = row_title if row_title not in titles else None
     if path is not None and end == ".parquet":
         _write_parquet(as_path(path), written, titles, title)
     else:
         write_rows(path, _lines(written, titles, title))
     return written.n, written.width
+
+
+def _check_titles(titles: list[str]) -> None:
+    if "" in titles or len(set(titles)) < len(titles):
+        raise InputError(f"`column_names` must be names that differ; got {quote(titles)}; name every column")
 
 
 class _Written:
