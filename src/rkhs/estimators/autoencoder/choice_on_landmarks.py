@@ -64,6 +64,10 @@ _KIND_REGS = [(1e-4, 1e-3), (1e-4, 1e-5)]  # kinds of kernel are compared at the
 # Weaker than those of the dense model, from 4,000 rows on. With two components the encoder has 1e-4 at least: with less
 # codes are labels of clusters without a meaningful arrangement, although new rows are rebuilt better.
 _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
+# A path that ends near principal components never leaves them step by step: a weak encoder with a stiff decoder, and
+# the reverse, are worse. From so many rows on free codes and a flexible decoder are compared at once.
+_STIFF = 1e-2  # reg of a decoder that is about linear
+_FREE_CODES, _FREE_FROM = ((1e-4, 1e-4), (1e-4, 1e-5)), 4000
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,10 +268,16 @@ def _candidates(settings: Settings, part: int) -> list[tuple[float, ...]]:
     return [*settings.candidates, *(settings.weaker if part > _MIN_ROWS_FOR_WEAKER else ())]
 
 
-def _first_stage(stages: RowStages, size: int, reg: tuple[float, ...], inits: Sequence[str] | None = None) -> Stage:
+def _first_stage(
+    stages: RowStages,
+    size: int,
+    reg: tuple[float, ...],
+    inits: Sequence[str] | None = None,
+    steps: int | None = None,
+) -> Stage:
     """The first stage of a path."""
     problem = stages.problem(size, reg)
-    return stages.best_of_starts(problem, stages.points(problem, None, inits), reg)
+    return stages.best_of_starts(problem, stages.points(problem, None, inits), reg, steps)
 
 
 def _path(
@@ -312,30 +322,34 @@ def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
         if not (found - floor) * TIE_FACTOR < error - floor:
             break
         stage, error = other, found
+    if many and len(stage.codes) == _FREE_FROM and stage.reg[1] >= _STIFF:
+        return _free_codes(stages, stage, error)
     return stage, error
+
+
+def _free_codes(stages: RowStages, stage: Stage, error: float) -> tuple[Stage, float]:
+    """Leave principal components for codes that descend from their scores, if the error falls by more than a tie."""
+    size, floor = len(stage.codes), _floor(stages, len(stage.codes))
+    found = [_first_stage(stages, size, _FREE_CODES[0], ("kpca",), steps=_STEPS)]
+    for reg in _FREE_CODES[1:]:
+        found.append(stages.next_stage(found[-1], size, reg, steps=_STEPS))
+    errors = [_error(stages, other) for other in found]
+    best = int(np.argmin(errors))
+    better = (errors[best] - floor) * TIE_FACTOR < error - floor
+    return (found[best], errors[best]) if better else (stage, error)
 
 
 def _error(stages: RowStages, stage: Stage) -> float:
     """Mean squared error of rows that follow those of a stage, or twice the mean of another loss."""
-    return _mean_after(stages, len(stage.codes), stages.next_errors(stage))
+    return stages.mean_after(len(stage.codes), stages.next_errors(stage))
 
 
 def _floor(stages: RowStages, size: int) -> float:
     """Lower bound of the errors: the part of the next rows outside the span of the landmarks."""
     outside = stages.rows.outside
-    return (
-        0.0
-        if outside is None
-        else _mean_after(stages, size, outside[size : min(size + HELD_OUT, stages.rows.different)])
-    )
-
-
-def _mean_after(stages: RowStages, size: int, errors: Tensor) -> float:
-    errors, w = stages.losses(errors), stages.rows.weights
-    if w is None:
-        return float(errors.mean())
-    w = w[size:][: len(errors)]
-    return float(w @ errors / w.sum())
+    if outside is None:
+        return 0.0
+    return stages.mean_after(size, outside[size : min(size + HELD_OUT, stages.rows.different)])
 
 
 def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,6 +19,7 @@ from rkhs.models import CodePenalty
 from rkhs.problems.last_layers import MORE, AnchorsLayer
 from rkhs.problems.leaves import LeavesLayer
 from rkhs.problems.refinement import CodeRefinement
+from rkhs.selection.path import TIE_FACTOR
 from rkhs.solvers.row_newton import descend
 
 _SHARES = (1.0, 0.1, 0.01, 1e-3)  # candidates, as shares of the regulariser of the descent
@@ -71,8 +73,8 @@ class AllStages(RowStages):
             missed = 0.5 * float(outside.mean() if rows.weights is None else rows.weights @ outside)
             decoder = replace(decoder, offset=missed)
             if self._chooses:
-                leaves, held_out = _chosen_leaves(self, decoder, stage)
-                layer, reg = leaves.solve(codes), leaves.reg
+                last, held_out = _chosen_layer(self, decoder, stage)
+                layer, reg = last.solve(codes), last.reg
             else:
                 layer = decoder.solve(codes)
         else:
@@ -100,7 +102,9 @@ class AllStages(RowStages):
         return bool(settings.candidates) and single and rows.different >= FIRST and rows.axes is not None
 
 
-def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> tuple[LeavesLayer, float | None]:
+def _chosen_layer(
+    stages: RowStages, decoder: AnchorsLayer, stage: Stage
+) -> tuple[LeavesLayer | AnchorsLayer, float | None]:
     """The layer with the best of some weaker regularisers by held-out rows, coded as new ones, and their error."""
     rows, n = stages.rows, stages.rows.different
     last = LeavesLayer.of(decoder, decoder.reg, len(rows), stages.settings.feature_storage.m, rows.leading)
@@ -110,22 +114,41 @@ def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> tu
     by = unaware or stage
     Z = stages.coded(by, part)[-1][:part]
     few = stages.decoder(rows.targets(slice(0, part)), stage.reg, rows.part(part), stages.anchors)
-    near = stages.code(replace(by, layers=[Z], layer=few.solve(Z)), left_out, count)[-1]
+    sums = few.sums(Z)
+    by = replace(by, layers=[Z], layer=few.solve(Z, sums))
+    near = stages.code(by, left_out, count)[-1]
+    single = stages.errors_at(by.layer, near, left_out)
     targets, (start, radius) = rows.targets(left_out), stages.starts(by, left_out)
     w = torch.ones_like(radius) if rows.weights is None else rows.weights[left_out]
     compared, regs = replace(last, whole=few), [decoder.reg * share for share in _SHARES]
     halves, systems = compared.systems(Z)
-    leaf, errors, mass = halves.leaf_of(near), w.new_zeros(len(regs)), 0.0
+    leaf, errors, mass, undivided = halves.leaf_of(near), w.new_zeros(len(regs)), 0.0, 0.0
     for number in range(0, len(systems), max(1, len(systems) // _LEAVES)):
         A, mine = Z[systems[number]], leaf == number
         errors, mass = errors + w[mine] @ rows.residual(left_out)[mine], mass + float(w[mine].sum())
+        undivided += float(w[mine] @ single[mine])
         for k, found in enumerate(compared.path(Z, systems[number], few.target, regs)):
             where = targets[mine], start[mine], radius[mine], count, found.linear
             problem = CodeRefinement(stages.kernel, A, found.coefficients, *where, row_constraint=stages.row_constraint)
             codes = problem.codes(descend(problem, problem.nearest(), *REFINING))
             errors[k] += w[mine] @ problem.errors(codes, problem.kernel._gram(codes, A))
-    whole = mass * stages.of_the_mean
-    return replace(last, reg=regs[int(errors.argmin())]), float(errors.min()) / whole if unaware and whole else None
+    chosen: LeavesLayer | AnchorsLayer = replace(last, reg=regs[int(errors.argmin())])
+    error, whole = float(errors.min()), mass * stages.of_the_mean
+    if last.depth and error * TIE_FACTOR > undivided:
+        reg, error = _undivided_reg(stages, few, sums, by, regs)
+        chosen, whole = replace(decoder, reg=reg), stages.of_the_mean
+    return chosen, error / whole if unaware and whole else None
+
+
+def _undivided_reg(
+    stages: RowStages, few: AnchorsLayer, sums: tuple[np.ndarray, ...], by: Stage, regs: list[float]
+) -> tuple[float, float]:
+    """The best regulariser of one decoder of all codes by the rows that follow those of a stage, and their error."""
+    errors = []
+    for reg in regs:
+        layer = replace(few, reg=reg).solve(by.codes, sums)
+        errors.append(stages.mean_after(len(by.codes), stages.next_errors(replace(by, layer=layer))))
+    return regs[int(np.argmin(errors))], min(errors)
 
 
 def _unaware(stage: Stage, size: int) -> Stage | None:
