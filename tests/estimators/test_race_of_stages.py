@@ -10,7 +10,8 @@ import pytest
 from rkhs import KernelAutoencoder
 from rkhs.estimators.autoencoder import choice_on_landmarks, finished_rows, opened_rows, staged_rows
 from rkhs.features import Nystroem
-from rkhs.models import LocalLayer
+from rkhs.models import LocalLayer, local_layer
+from rkhs.solvers.row_newton import descend
 
 pytestmark = pytest.mark.usefixtures("all_candidates")
 
@@ -101,6 +102,22 @@ def test_leaves_are_used_where_they_decode_held_out_rows_better_than_one_decoder
     assert not isinstance(one.model_.last, LocalLayer)
     assert one.decoder_reg_ == 1.0
     assert one.held_out_error_ == pytest.approx(share(one, linear(900)[500:]), rel=0.05)
+
+
+def test_held_out_rows_are_coded_in_leaves_with_the_steps_of_new_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    for module in (finished_rows, local_layer):
+
+        def watched(problem: Any, start: Any, *limits: Any) -> Any:
+            asked.append(limits)
+            return descend(problem, start, *limits)
+
+        monkeypatch.setattr(module, "descend", watched)
+    model = fitted(curved(500))
+    held_out = set(asked)
+    asked.clear()
+    model.transform(curved(20))
+    assert held_out == set(asked) == {(30, 1e-5)}
 
 
 def test_codes_of_rows_beyond_the_last_stage_have_the_penalty_of_new_rows(monkeypatch: pytest.MonkeyPatch) -> None:

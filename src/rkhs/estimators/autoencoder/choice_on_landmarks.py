@@ -341,15 +341,25 @@ def _free_codes(stages: RowStages, stage: Stage, error: float) -> tuple[Stage, f
 
 def _error(stages: RowStages, stage: Stage) -> float:
     """Mean squared error of rows that follow those of a stage, or twice the mean of another loss."""
-    return stages.mean_after(len(stage.codes), stages.next_errors(stage))
+    return _mean_after(stages, len(stage.codes), stages.next_errors(stage))
 
 
 def _floor(stages: RowStages, size: int) -> float:
     """Lower bound of the errors: the part of the next rows outside the span of the landmarks."""
     outside = stages.rows.outside
-    if outside is None:
-        return 0.0
-    return stages.mean_after(size, outside[size : min(size + HELD_OUT, stages.rows.different)])
+    return (
+        0.0
+        if outside is None
+        else _mean_after(stages, size, outside[size : min(size + HELD_OUT, stages.rows.different)])
+    )
+
+
+def _mean_after(stages: RowStages, size: int, errors: Tensor) -> float:
+    errors, w = stages.losses(errors), stages.rows.weights
+    if w is None:
+        return float(errors.mean())
+    w = w[size:][: len(errors)]
+    return float(w @ errors / w.sum())
 
 
 def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | None:

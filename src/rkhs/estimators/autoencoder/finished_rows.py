@@ -8,16 +8,17 @@ chosen one estimates that of the model, which its last stage and these rows stil
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, REFINING, RowStages, joined
+from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, RowStages, joined
 from rkhs.estimators.autoencoder.stages import SolvedDecoder, Stage, as_array, on_principal_axes
 from rkhs.models import CodePenalty
 from rkhs.problems.last_layers import MORE, AnchorsLayer
-from rkhs.problems.leaves import LeavesLayer
+from rkhs.problems.leaves import CODE_STEPS, LeavesLayer
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.selection.path import TIE_FACTOR
 from rkhs.solvers.row_newton import descend
@@ -115,40 +116,34 @@ def _chosen_layer(
     Z = stages.coded(by, part)[-1][:part]
     few = stages.decoder(rows.targets(slice(0, part)), stage.reg, rows.part(part), stages.anchors)
     sums = few.sums(Z)
-    by = replace(by, layers=[Z], layer=few.solve(Z, sums))
-    near = stages.code(by, left_out, count)[-1]
-    single = stages.errors_at(by.layer, near, left_out)
+    single = few.solve(Z, sums)
+    near = stages.code(replace(by, layers=[Z], layer=single), left_out, count)[-1]
     targets, (start, radius) = rows.targets(left_out), stages.starts(by, left_out)
     w = torch.ones_like(radius) if rows.weights is None else rows.weights[left_out]
+    outside = rows.residual(left_out)
+
+    def error(layer: Any, A: Tensor, some: Tensor) -> float:
+        """Squared errors of some held-out rows, coded with a layer on these anchors."""
+        where = targets[some], start[some], radius[some], count, layer.linear
+        problem = CodeRefinement(stages.kernel, A, layer.coefficients, *where, row_constraint=stages.row_constraint)
+        codes = problem.codes(descend(problem, problem.nearest(), *CODE_STEPS))
+        return float(w[some] @ (problem.errors(codes, problem.kernel._gram(codes, A)) + outside[some]))
+
     compared, regs = replace(last, whole=few), [decoder.reg * share for share in _SHARES]
     halves, systems = compared.systems(Z)
-    leaf, errors, mass, undivided = halves.leaf_of(near), w.new_zeros(len(regs)), 0.0, 0.0
+    leaf, errors, used = halves.leaf_of(near), np.zeros(len(regs)), torch.zeros_like(w, dtype=torch.bool)
     for number in range(0, len(systems), max(1, len(systems) // _LEAVES)):
         A, mine = Z[systems[number]], leaf == number
-        errors, mass = errors + w[mine] @ rows.residual(left_out)[mine], mass + float(w[mine].sum())
-        undivided += float(w[mine] @ single[mine])
-        for k, found in enumerate(compared.path(Z, systems[number], few.target, regs)):
-            where = targets[mine], start[mine], radius[mine], count, found.linear
-            problem = CodeRefinement(stages.kernel, A, found.coefficients, *where, row_constraint=stages.row_constraint)
-            codes = problem.codes(descend(problem, problem.nearest(), *REFINING))
-            errors[k] += w[mine] @ problem.errors(codes, problem.kernel._gram(codes, A))
+        errors += [error(layer, A, mine) for layer in compared.path(Z, systems[number], few.target, regs)]
+        used |= mine
     chosen: LeavesLayer | AnchorsLayer = replace(last, reg=regs[int(errors.argmin())])
-    error, whole = float(errors.min()), mass * stages.of_the_mean
-    if last.depth and error * TIE_FACTOR > undivided:
-        reg, error = _undivided_reg(stages, few, sums, by, regs)
-        chosen, whole = replace(decoder, reg=reg), stages.of_the_mean
-    return chosen, error / whole if unaware and whole else None
-
-
-def _undivided_reg(
-    stages: RowStages, few: AnchorsLayer, sums: tuple[np.ndarray, ...], by: Stage, regs: list[float]
-) -> tuple[float, float]:
-    """The best regulariser of one decoder of all codes by the rows that follow those of a stage, and their error."""
-    errors = []
-    for reg in regs:
-        layer = replace(few, reg=reg).solve(by.codes, sums)
-        errors.append(stages.mean_after(len(by.codes), stages.next_errors(replace(by, layer=layer))))
-    return regs[int(np.argmin(errors))], min(errors)
+    if last.depth and errors.min() * TIE_FACTOR > error(single, single.anchors, used):
+        used = torch.arange(len(w), device=w.device) < HELD_OUT
+        layers = [replace(few, reg=reg).solve(Z, sums) for reg in regs]
+        errors = np.array([error(layer, single.anchors, used) for layer in layers])
+        chosen = replace(decoder, reg=regs[int(errors.argmin())])
+    whole = float(w[used].sum()) * stages.of_the_mean
+    return chosen, float(errors.min()) / whole if unaware and whole else None
 
 
 def _unaware(stage: Stage, size: int) -> Stage | None:

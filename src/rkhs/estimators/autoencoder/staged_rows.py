@@ -228,10 +228,7 @@ class RowStages(Stages):
 
     def errors(self, stage: Stage, rows: slice) -> Tensor:
         """Squared errors of rows that a stage has not seen, coded as new rows are."""
-        return self.errors_at(stage.layer, self.code(stage, rows, self.rows.share(len(stage.codes)))[-1], rows)
-
-    def errors_at(self, layer: Any, codes: Tensor, rows: slice) -> Tensor:
-        """Squared errors of rows that a layer decodes from these codes."""
+        codes, layer = self.code(stage, rows, self.rows.share(len(stage.codes)))[-1], stage.layer
         decoded = layer.of(codes, self.kernel._gram(codes, layer.anchors))
         return ((self.rows.targets(rows) - decoded) ** 2).sum(1) + self.rows.residual(rows)
 
@@ -239,14 +236,6 @@ class RowStages(Stages):
         """Squared errors of the rows that follow those of a stage."""
         size = len(stage.codes)
         return self.errors(stage, slice(size, min(size + HELD_OUT, self.rows.different)))
-
-    def mean_after(self, size: int, errors: Tensor) -> float:
-        """Mean of errors of the rows that follow the first ones, or twice the mean of another loss."""
-        errors, w = self.losses(errors), self.rows.weights
-        if w is None:
-            return float(errors.mean())
-        w = w[size:][: len(errors)]
-        return float(w @ errors / w.sum())
 
     def losses(self, errors: Tensor) -> Tensor:
         """Twice the loss of residuals with these squared norms, shape (m,); those themselves for the squared loss."""
