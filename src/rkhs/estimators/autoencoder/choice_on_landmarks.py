@@ -64,8 +64,8 @@ _KIND_REGS = [(1e-4, 1e-3), (1e-4, 1e-5)]  # kinds of kernel are compared at the
 # Weaker than those of the dense model, from 4,000 rows on. With two components the encoder has 1e-4 at least: with less
 # codes are labels of clusters without a meaningful arrangement, although new rows are rebuilt better.
 _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
-# A path that ends near principal components never leaves them step by step: a weak encoder with a stiff decoder, and
-# the reverse, are worse. From so many rows on free codes and a flexible decoder are compared at once.
+# A choice that ends near principal components does not leave them step by step: free codes with a stiff decoder are no
+# better, and neither is the reverse. So the stage of 4,000 rows, if it is not the last, compares both at once.
 _STIFF = 1e-2  # reg of a decoder that is about linear
 _FREE_CODES, _FREE_FROM = ((1e-4, 1e-4), (1e-4, 1e-5)), 4000
 
@@ -275,7 +275,6 @@ def _first_stage(
     inits: Sequence[str] | None = None,
     steps: int | None = None,
 ) -> Stage:
-    """The first stage of a path."""
     problem = stages.problem(size, reg)
     return stages.best_of_starts(problem, stages.points(problem, None, inits), reg, steps)
 
@@ -364,11 +363,10 @@ def _mean_after(stages: RowStages, size: int, errors: Tensor) -> float:
 
 def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | None:
     """Codes of the optimised rows from a previous model of as many rows; None if it does not suit."""
-    if model is None or model.codes.shape != (len(stages.rows), stages.p):
+    if model is None or model.codes.shape != (len(stages.rows), stages.p) or len(model.layers) > 1:
         return None
-    if (model.last.linear is None) != (stages.rows.axes is None):
-        return None
-    if len(model.layers) > 1 or stages.settings.row_constraint != model.penalty.row_constraint:
+    constrained_alike = stages.settings.row_constraint == model.penalty.row_constraint
+    if not constrained_alike or (model.last.linear is None) != (stages.rows.axes is None):
         return None
     Z = model.from_user(torch.as_tensor(model.codes, dtype=torch.float64).to(stages.rows.target.device))
     return Z[stages.rows.order[: len(stages.rows.features)]]

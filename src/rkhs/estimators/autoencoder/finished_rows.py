@@ -123,7 +123,7 @@ def _chosen_layer(
     outside = rows.residual(left_out)
 
     def error(layer: Any, A: Tensor, some: Tensor) -> float:
-        """Squared errors of some held-out rows, coded with a layer on these anchors."""
+        # The weighted sum of squared errors of some held-out rows, coded with a layer on these anchors.
         where = targets[some], start[some], radius[some], count, layer.linear
         problem = CodeRefinement(stages.kernel, A, layer.coefficients, *where, row_constraint=stages.row_constraint)
         codes = problem.codes(descend(problem, problem.nearest(), *CODE_STEPS))
