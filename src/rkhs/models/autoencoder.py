@@ -101,9 +101,9 @@ def refined_codes(
     codes_without_leaves = torch.cat(parts)
     if rough or not isinstance(model.last, LocalLayer):
         return codes_without_leaves.to(codes)
-    in_leaves = CODE_STEPS if limits else _EXACT
+    used = max(used, CODE_STEPS)
     return codes_in_leaves(
-        model.last, all_targets, start, squared_radius, codes_without_leaves, in_leaves, codes_of, **options
+        model.last, all_targets, start, squared_radius, codes_without_leaves, used, codes_of, **options
     )
 
 

@@ -7,7 +7,9 @@ chosen one estimates that of the model, which its last stage and these rows stil
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,40 +112,52 @@ def _chosen_layer(
     rows, n = stages.rows, stages.rows.different
     last = LeavesLayer.of(decoder, decoder.reg, len(rows), stages.settings.feature_storage.m, rows.leading)
     part = n - min(HELD_OUT * max(1, 2**last.depth // (2 * _LEAVES)), n // 5)
-    left_out, count = slice(part, n), rows.share(part)
     unaware = _unaware(stage, part)
     by = unaware or stage
+    left_out, w = slice(part, n), torch.ones_like(rows.prior_variance) if rows.weights is None else rows.weights
+    error_of = partial(_held_out_error, stages, by, left_out, w[left_out])
     Z = stages.coded(by, part)[-1][:part]
     few = stages.decoder(rows.targets(slice(0, part)), stage.reg, rows.part(part), stages.anchors)
     sums = few.sums(Z)
     single = few.solve(Z, sums)
-    near = stages.code(replace(by, layers=[Z], layer=single), left_out, count)[-1]
-    targets, (start, radius) = rows.targets(left_out), stages.starts(by, left_out)
-    w = torch.ones_like(radius) if rows.weights is None else rows.weights[left_out]
-    outside = rows.residual(left_out)
+    near = stages.code(replace(by, layers=[Z], layer=single), left_out, rows.share(part))[-1]
+    regs = [decoder.reg * share for share in _SHARES]
+    errors, used = _leaf_errors(replace(last, whole=few), Z, near, regs, error_of)
+    chosen: LeavesLayer | AnchorsLayer = replace(last, reg=regs[int(errors.argmin())])
+    if last.depth and errors.min() * TIE_FACTOR > error_of(single, single.anchors, used):
+        used = torch.arange(n - part, device=Z.device) < HELD_OUT
+        layers = [replace(few, reg=reg).solve(Z, sums) for reg in regs]
+        errors = np.array([error_of(layer, single.anchors, used) for layer in layers])
+        chosen = replace(decoder, reg=regs[int(errors.argmin())])
+    whole = float(w[left_out][used].sum()) * stages.of_the_mean
+    return chosen, float(errors.min()) / whole if unaware and whole else None
 
-    def error(layer: Any, A: Tensor, some: Tensor) -> float:
-        # The weighted sum of squared errors of some held-out rows, coded with a layer on these anchors.
-        where = targets[some], start[some], radius[some], count, layer.linear
-        problem = CodeRefinement(stages.kernel, A, layer.coefficients, *where, row_constraint=stages.row_constraint)
-        codes = problem.codes(descend(problem, problem.nearest(), *CODE_STEPS))
-        return float(w[some] @ (problem.errors(codes, problem.kernel._gram(codes, A)) + outside[some]))
 
-    compared, regs = replace(last, whole=few), [decoder.reg * share for share in _SHARES]
-    halves, systems = compared.systems(Z)
-    leaf, errors, used = halves.leaf_of(near), np.zeros(len(regs)), torch.zeros_like(w, dtype=torch.bool)
+def _leaf_errors(
+    layer: LeavesLayer, Z: Tensor, near: Tensor, regs: list[float], error_of: Callable[..., float]
+) -> tuple[np.ndarray, Tensor]:
+    """Errors of the held-out rows in some leaves by regulariser, and which rows these are by their codes ``near``."""
+    halves, systems = layer.systems(Z)
+    leaf, errors = halves.leaf_of(near), np.zeros(len(regs))
+    used = torch.zeros_like(leaf, dtype=torch.bool)
     for number in range(0, len(systems), max(1, len(systems) // _LEAVES)):
         A, mine = Z[systems[number]], leaf == number
-        errors += [error(layer, A, mine) for layer in compared.path(Z, systems[number], few.target, regs)]
+        path = layer.path(Z, systems[number], layer.whole.target, regs)
+        errors += [error_of(found, A, mine) for found in path]
         used |= mine
-    chosen: LeavesLayer | AnchorsLayer = replace(last, reg=regs[int(errors.argmin())])
-    if last.depth and errors.min() * TIE_FACTOR > error(single, single.anchors, used):
-        used = torch.arange(len(w), device=w.device) < HELD_OUT
-        layers = [replace(few, reg=reg).solve(Z, sums) for reg in regs]
-        errors = np.array([error(layer, single.anchors, used) for layer in layers])
-        chosen = replace(decoder, reg=regs[int(errors.argmin())])
-    whole = float(w[used].sum()) * stages.of_the_mean
-    return chosen, float(errors.min()) / whole if unaware and whole else None
+    return errors, used
+
+
+def _held_out_error(
+    stages: RowStages, by: Stage, left_out: slice, w: Tensor, layer: Any, A: Tensor, some: Tensor
+) -> float:
+    """Weighted sum of squared errors of some rows left out, coded as new rows with a layer on anchors ``A``."""
+    rows, (start, radius) = stages.rows, stages.starts(by, left_out)
+    where = rows.targets(left_out)[some], start[some], radius[some], rows.share(left_out.start), layer.linear
+    problem = CodeRefinement(stages.kernel, A, layer.coefficients, *where, row_constraint=stages.row_constraint)
+    codes = problem.codes(descend(problem, problem.nearest(), *CODE_STEPS))
+    errors = problem.errors(codes, problem.kernel._gram(codes, A)) + rows.residual(left_out)[some]
+    return float(w[some] @ errors)
 
 
 def _unaware(stage: Stage, size: int) -> Stage | None:
