@@ -344,7 +344,7 @@ def _error(stages: RowStages, stage: Stage) -> float:
 
 
 def _floor(stages: RowStages, size: int) -> float:
-    """Lower bound of the errors: the part of the next rows outside the span of the landmarks."""
+    # A lower bound of the errors: the part of the next rows outside the span of the landmarks.
     outside = stages.rows.outside
     return (
         0.0

@@ -151,7 +151,7 @@ def _leaf_errors(
 def _held_out_error(
     stages: RowStages, by: Stage, left_out: slice, w: Tensor, layer: Any, A: Tensor, some: Tensor
 ) -> float:
-    """Weighted sum of squared errors of some rows left out, coded as new rows with a layer on anchors ``A``."""
+    # The weighted sum of squared errors of some rows left out, coded as new rows with a layer on anchors ``A``.
     rows, (start, radius) = stages.rows, stages.starts(by, left_out)
     where = rows.targets(left_out)[some], start[some], radius[some], rows.share(left_out.start), layer.linear
     problem = CodeRefinement(stages.kernel, A, layer.coefficients, *where, row_constraint=stages.row_constraint)
