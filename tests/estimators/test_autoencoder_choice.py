@@ -113,7 +113,7 @@ def test_the_strongest_is_tried_where_a_path_ends_early(
         stages = SimpleNamespace(p=3 if backwards else 2, rows=SimpleNamespace(outside=None), run=run)
         stages.problem = lambda size, reg: None
         stages.points = lambda problem, start, inits: []
-        stages.best_of_starts = lambda problem, points, reg: reg
+        stages.best_of_starts = lambda problem, points, reg, steps: reg
         stages.next_stage = lambda stage, part, reg, steps: reg
         monkeypatch.setattr(autoencoder_rows, "_error", lambda stages, stage: measure(int(stage[0]))[0])
         candidates = [(float(k),) for k in range(len(means))]

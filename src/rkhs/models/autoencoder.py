@@ -18,6 +18,7 @@ from rkhs._core.arrays import Items, row_index, tensor_like
 from rkhs.models import stored_autoencoder
 from rkhs.models.layers import AutoencoderLayers
 from rkhs.models.local_layer import LocalLayer, codes_in_leaves
+from rkhs.problems.leaves import CODE_STEPS
 from rkhs.problems.refinement import CodeRefinement, power_function
 from rkhs.solvers.row_newton import descend
 
@@ -100,6 +101,7 @@ def refined_codes(
     codes_without_leaves = torch.cat(parts)
     if rough or not isinstance(model.last, LocalLayer):
         return codes_without_leaves.to(codes)
+    used = max(used, CODE_STEPS)
     return codes_in_leaves(
         model.last, all_targets, start, squared_radius, codes_without_leaves, used, codes_of, **options
     )

@@ -32,6 +32,8 @@ from rkhs.spaces.features.base import subsampled
 MOST_IN_LEAVES = 32_768
 """Largest number of rows of all leaves: the first ones, a random sample."""
 
+# Largest number and tolerance of the steps that refine a code in a leaf: with weak regularisers ten are too few.
+CODE_STEPS = (30, 1e-5)
 _MIN_NEAREST = 100  # nearest other rows of a leaf
 _BLENDED = 10  # ``m // 10`` rows on each side of a cut are decoded by both leaves
 _MAX_COEFFICIENTS = 6000  # largest number of coefficients of all leaves over ``m``: bounds the size of model files

@@ -64,6 +64,10 @@ _KIND_REGS = [(1e-4, 1e-3), (1e-4, 1e-5)]  # kinds of kernel are compared at the
 # Weaker than those of the dense model, from 4,000 rows on. With two components the encoder has 1e-4 at least: with less
 # codes are labels of clusters without a meaningful arrangement, although new rows are rebuilt better.
 _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
+# A choice that ends near principal components does not leave them step by step: free codes with a stiff decoder are no
+# better, and neither is the reverse. So the stage of 4,000 rows, if it is not the last, compares both at once.
+_STIFF = 1e-2  # reg of a decoder that is about linear
+_FREE_CODES, _FREE_FROM = ((1e-4, 1e-4), (1e-4, 1e-5)), 4000
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,10 +268,15 @@ def _candidates(settings: Settings, part: int) -> list[tuple[float, ...]]:
     return [*settings.candidates, *(settings.weaker if part > _MIN_ROWS_FOR_WEAKER else ())]
 
 
-def _first_stage(stages: RowStages, size: int, reg: tuple[float, ...], inits: Sequence[str] | None = None) -> Stage:
-    """The first stage of a path."""
+def _first_stage(
+    stages: RowStages,
+    size: int,
+    reg: tuple[float, ...],
+    inits: Sequence[str] | None = None,
+    steps: int | None = None,
+) -> Stage:
     problem = stages.problem(size, reg)
-    return stages.best_of_starts(problem, stages.points(problem, None, inits), reg)
+    return stages.best_of_starts(problem, stages.points(problem, None, inits), reg, steps)
 
 
 def _path(
@@ -312,7 +321,21 @@ def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
         if not (found - floor) * TIE_FACTOR < error - floor:
             break
         stage, error = other, found
+    if many and len(stage.codes) == _FREE_FROM and stage.reg[1] >= _STIFF:
+        return _free_codes(stages, stage, error)
     return stage, error
+
+
+def _free_codes(stages: RowStages, stage: Stage, error: float) -> tuple[Stage, float]:
+    """Leave principal components for codes that descend from their scores, if the error falls by more than a tie."""
+    size, floor = len(stage.codes), _floor(stages, len(stage.codes))
+    found = [_first_stage(stages, size, _FREE_CODES[0], ("kpca",), steps=_STEPS)]
+    for reg in _FREE_CODES[1:]:
+        found.append(stages.next_stage(found[-1], size, reg, steps=_STEPS))
+    errors = [_error(stages, other) for other in found]
+    best = int(np.argmin(errors))
+    better = (errors[best] - floor) * TIE_FACTOR < error - floor
+    return (found[best], errors[best]) if better else (stage, error)
 
 
 def _error(stages: RowStages, stage: Stage) -> float:
@@ -321,7 +344,7 @@ def _error(stages: RowStages, stage: Stage) -> float:
 
 
 def _floor(stages: RowStages, size: int) -> float:
-    """Lower bound of the errors: the part of the next rows outside the span of the landmarks."""
+    # A lower bound of the errors: the part of the next rows outside the span of the landmarks.
     outside = stages.rows.outside
     return (
         0.0
@@ -340,11 +363,10 @@ def _mean_after(stages: RowStages, size: int, errors: Tensor) -> float:
 
 def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | None:
     """Codes of the optimised rows from a previous model of as many rows; None if it does not suit."""
-    if model is None or model.codes.shape != (len(stages.rows), stages.p):
+    if model is None or model.codes.shape != (len(stages.rows), stages.p) or len(model.layers) > 1:
         return None
-    if (model.last.linear is None) != (stages.rows.axes is None):
-        return None
-    if len(model.layers) > 1 or stages.settings.row_constraint != model.penalty.row_constraint:
+    constrained_alike = stages.settings.row_constraint == model.penalty.row_constraint
+    if not constrained_alike or (model.last.linear is None) != (stages.rows.axes is None):
         return None
     Z = model.from_user(torch.as_tensor(model.codes, dtype=torch.float64).to(stages.rows.target.device))
     return Z[stages.rows.order[: len(stages.rows.features)]]

@@ -7,17 +7,22 @@ chosen one estimates that of the model, which its last stage and these rows stil
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, REFINING, RowStages, joined
+from rkhs.estimators.autoencoder.staged_rows import FIRST, HELD_OUT, RowStages, joined
 from rkhs.estimators.autoencoder.stages import SolvedDecoder, Stage, as_array, on_principal_axes
 from rkhs.models import CodePenalty
 from rkhs.problems.last_layers import MORE, AnchorsLayer
-from rkhs.problems.leaves import LeavesLayer
+from rkhs.problems.leaves import CODE_STEPS, LeavesLayer
 from rkhs.problems.refinement import CodeRefinement
+from rkhs.selection.path import TIE_FACTOR
 from rkhs.solvers.row_newton import descend
 
 _SHARES = (1.0, 0.1, 0.01, 1e-3)  # candidates, as shares of the regulariser of the descent
@@ -71,8 +76,8 @@ class AllStages(RowStages):
             missed = 0.5 * float(outside.mean() if rows.weights is None else rows.weights @ outside)
             decoder = replace(decoder, offset=missed)
             if self._chooses:
-                leaves, held_out = _chosen_leaves(self, decoder, stage)
-                layer, reg = leaves.solve(codes), leaves.reg
+                last, held_out = _chosen_layer(self, decoder, stage)
+                layer, reg = last.solve(codes), last.reg
             else:
                 layer = decoder.solve(codes)
         else:
@@ -100,32 +105,59 @@ class AllStages(RowStages):
         return bool(settings.candidates) and single and rows.different >= FIRST and rows.axes is not None
 
 
-def _chosen_leaves(stages: RowStages, decoder: AnchorsLayer, stage: Stage) -> tuple[LeavesLayer, float | None]:
+def _chosen_layer(
+    stages: RowStages, decoder: AnchorsLayer, stage: Stage
+) -> tuple[LeavesLayer | AnchorsLayer, float | None]:
     """The layer with the best of some weaker regularisers by held-out rows, coded as new ones, and their error."""
     rows, n = stages.rows, stages.rows.different
     last = LeavesLayer.of(decoder, decoder.reg, len(rows), stages.settings.feature_storage.m, rows.leading)
     part = n - min(HELD_OUT * max(1, 2**last.depth // (2 * _LEAVES)), n // 5)
-    left_out, count = slice(part, n), rows.share(part)
     unaware = _unaware(stage, part)
     by = unaware or stage
+    left_out, w = slice(part, n), torch.ones_like(rows.prior_variance) if rows.weights is None else rows.weights
+    error_of = partial(_held_out_error, stages, by, left_out, w[left_out])
     Z = stages.coded(by, part)[-1][:part]
     few = stages.decoder(rows.targets(slice(0, part)), stage.reg, rows.part(part), stages.anchors)
-    near = stages.code(replace(by, layers=[Z], layer=few.solve(Z)), left_out, count)[-1]
-    targets, (start, radius) = rows.targets(left_out), stages.starts(by, left_out)
-    w = torch.ones_like(radius) if rows.weights is None else rows.weights[left_out]
-    compared, regs = replace(last, whole=few), [decoder.reg * share for share in _SHARES]
-    halves, systems = compared.systems(Z)
-    leaf, errors, mass = halves.leaf_of(near), w.new_zeros(len(regs)), 0.0
+    sums = few.sums(Z)
+    single = few.solve(Z, sums)
+    near = stages.code(replace(by, layers=[Z], layer=single), left_out, rows.share(part))[-1]
+    regs = [decoder.reg * share for share in _SHARES]
+    errors, used = _leaf_errors(replace(last, whole=few), Z, near, regs, error_of)
+    chosen: LeavesLayer | AnchorsLayer = replace(last, reg=regs[int(errors.argmin())])
+    if last.depth and errors.min() * TIE_FACTOR > error_of(single, single.anchors, used):
+        used = torch.arange(n - part, device=Z.device) < HELD_OUT
+        layers = [replace(few, reg=reg).solve(Z, sums) for reg in regs]
+        errors = np.array([error_of(layer, single.anchors, used) for layer in layers])
+        chosen = replace(decoder, reg=regs[int(errors.argmin())])
+    whole = float(w[left_out][used].sum()) * stages.of_the_mean
+    return chosen, float(errors.min()) / whole if unaware and whole else None
+
+
+def _leaf_errors(
+    layer: LeavesLayer, Z: Tensor, near: Tensor, regs: list[float], error_of: Callable[..., float]
+) -> tuple[np.ndarray, Tensor]:
+    """Errors of the held-out rows in some leaves by regulariser, and which rows these are by their codes ``near``."""
+    halves, systems = layer.systems(Z)
+    leaf, errors = halves.leaf_of(near), np.zeros(len(regs))
+    used = torch.zeros_like(leaf, dtype=torch.bool)
     for number in range(0, len(systems), max(1, len(systems) // _LEAVES)):
         A, mine = Z[systems[number]], leaf == number
-        errors, mass = errors + w[mine] @ rows.residual(left_out)[mine], mass + float(w[mine].sum())
-        for k, found in enumerate(compared.path(Z, systems[number], few.target, regs)):
-            where = targets[mine], start[mine], radius[mine], count, found.linear
-            problem = CodeRefinement(stages.kernel, A, found.coefficients, *where, row_constraint=stages.row_constraint)
-            codes = problem.codes(descend(problem, problem.nearest(), *REFINING))
-            errors[k] += w[mine] @ problem.errors(codes, problem.kernel._gram(codes, A))
-    whole = mass * stages.of_the_mean
-    return replace(last, reg=regs[int(errors.argmin())]), float(errors.min()) / whole if unaware and whole else None
+        path = layer.path(Z, systems[number], layer.whole.target, regs)
+        errors += [error_of(found, A, mine) for found in path]
+        used |= mine
+    return errors, used
+
+
+def _held_out_error(
+    stages: RowStages, by: Stage, left_out: slice, w: Tensor, layer: Any, A: Tensor, some: Tensor
+) -> float:
+    # The weighted sum of squared errors of some rows left out, coded as new rows with a layer on anchors ``A``.
+    rows, (start, radius) = stages.rows, stages.starts(by, left_out)
+    where = rows.targets(left_out)[some], start[some], radius[some], rows.share(left_out.start), layer.linear
+    problem = CodeRefinement(stages.kernel, A, layer.coefficients, *where, row_constraint=stages.row_constraint)
+    codes = problem.codes(descend(problem, problem.nearest(), *CODE_STEPS))
+    errors = problem.errors(codes, problem.kernel._gram(codes, A)) + rows.residual(left_out)[some]
+    return float(w[some] @ errors)
 
 
 def _unaware(stage: Stage, size: int) -> Stage | None:

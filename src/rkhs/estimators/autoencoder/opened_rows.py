@@ -60,7 +60,8 @@ class OrderedRows:
         return len(self.order)
 
     def share(self, size: int) -> float:
-        """Sum of the weights, as given, of the first rows."""
+        """Sum of the weights, as given, of the first rows, as far as their codes are optimised."""
+        size = min(size, len(self.features))  # codes of further rows have the penalty of new rows
         return self.total * (size / len(self) if self.weights is None else float(self.weights[:size].sum()))
 
     def part(self, size: int) -> Tensor | None:
