@@ -15,7 +15,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError, JitterWarning, warn
 
-_DIGITS = 1e5  # smallest pivot that is trusted, in rounding errors of the trace
+_DIGITS = 1e6  # smallest pivot that is trusted, in rounding errors of the trace
 _LARGE, _ROWS = 3000, 640  # least size for solves by few columns, and about how many columns these are chosen from
 
 

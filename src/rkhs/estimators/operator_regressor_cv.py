@@ -262,7 +262,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
             leaves = Leaves()
         self._announce_rule(rows, leaves)
         if numbers is None and len(rows) <= MANY_ROWS and not training.has_few_items:
-            warn_of_repeats(Gaussian(typical_gamma(rows))._gram(rows.X), training.targets, rows.numbers)
+            K = Gaussian(typical_gamma(rows))._gram(rows.X)
+            warn_of_repeats(K, training.targets, copies([K], training.targets))
         kinds = KINDS if self.metric == "auto" else () if self.metric is None else (self.metric,)
         found, self.importances_ = choose_machine(rows, kinds, leaves)
         self.metric_, self.turns_, self.metric_errors_ = found.metric.kind, found.metric.turns, found.errors

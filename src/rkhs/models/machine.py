@@ -93,6 +93,11 @@ class MachineModel(Stored):
         plain = all(term.operator is None for term in self.kernel.pairs)
         return isinstance(self.loss, Squared) and plain and self.map.whole and self.reg is not None
 
+    @property
+    def has_sets(self) -> bool:
+        """Whether sets need neither further rows nor the Gram matrix of the fit."""
+        return self.left_out is not None or (self.leaves_out and self.map.kept is not None)
+
     def calibrated(self, gram: Tensor | None = None) -> Calibration:
         """Leave-one-out calibration of the machine; ``gram``: Gram matrix (n, n) of a precomputed kernel."""
         if self.reg is None or not self.leaves_out:

@@ -179,11 +179,11 @@ def _permutation_importances(
     if len(names) < 2:
         return [], 0.0
     tried = _related(X, predicted)
-    found = [_change(machine, X, j) for j in tried]
-    shuffled = X[np.random.default_rng(1).permutation(len(X)), tried[int(np.argmax(found))]]
-    with_noise = np.column_stack([X, shuffled])
+    strongest = tried[int(np.argmax([_change(machine, X, j) for j in tried]))]
+    with_noise = np.column_stack([X, X[np.random.default_rng(1).permutation(len(X)), strongest]])
     with unwarned(UserWarning):
-        chance = _change(clone(machine).fit(with_noise, Y), with_noise, -1)
+        other = clone(machine).fit(with_noise, Y)  # one machine for all: its metric weighs them alike
+    found, chance = [_change(other, with_noise, j) for j in tried], _change(other, with_noise, -1)
     return sorted(zip((names[j] for j in tried), found, strict=True), key=lambda pair: -pair[1]), chance
 
 
