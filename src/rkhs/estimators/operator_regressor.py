@@ -12,7 +12,6 @@ from rkhs.estimators.regression.gapped_targets import check_gaps, fit_with_gaps
 from rkhs.estimators.regression.machine_in_features import fit_in_features
 from rkhs.estimators.regression.machine_in_leaves import MOST_DENSE_ROWS, fit_in_leaves, takes_leaves
 from rkhs.estimators.regression.operator_kernels import in_coordinates, read_operator_kernel
-from rkhs.estimators.regression.rows_in_features import FeatureRows
 from rkhs.estimators.regression.terms import REGS, Regression
 from rkhs.estimators.run import items_bytes
 from rkhs.losses import Squared, as_loss
@@ -204,7 +203,7 @@ class OperatorKernelRegressor(DualRegressor):
                 self._warn_of_overfit(regression)
                 return self
             else:
-                model, solution = fit_in_features(FeatureRows.open(run, features, kernel, training, options))
+                model, solution = fit_in_features(run, features, kernel, training, options)
         self.model_: MachineModel = replace(model, one_output=one_output)
         self._record(solution)
         return self
@@ -217,13 +216,22 @@ class OperatorKernelRegressor(DualRegressor):
         matrices = solved + 18.0 * min(1.0, outputs) + 2.0 * outputs
         run.announce_dense(len(training), matrices, columns, items_bytes(kernel, training.items))
 
-    def _leaves(self, training: Training, kernel: OperatorKernel, loss: Loss, groups: Any) -> Leaves | None:
+    def _leaves(
+        self, training: Training, kernel: OperatorKernel, loss: Loss, groups: ArrayLike | None
+    ) -> Leaves | None:
         """The leaves of the fit; None for one system."""
+        fits = takes_leaves(kernel) and isinstance(loss, Squared)
         if isinstance(self.storage, Leaves):
+            if not fits:
+                raise InputError(
+                    "storage=Leaves() needs the squared loss and one kernel of dense vectors, without operator; "
+                    "storage=Nystroem(m) takes others"
+                )
             return self.storage
-        automatic = isinstance(self.storage, str) and self.storage == "auto"
-        fits = automatic and groups is None and not bool(training.targets.isnan().any())
-        return Leaves() if fits and len(training) > MOST_DENSE_ROWS and takes_leaves(kernel, loss) else None
+        many = len(training) > MOST_DENSE_ROWS and isinstance(self.storage, str) and self.storage == "auto"
+        if many and fits and groups is None and not bool(training.targets.isnan().any()):
+            return Leaves()
+        return None
 
     def _resolved(self, X: Any, **data: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
         kernel, options = read_operator_kernel(self.kernel, self.operator, X, center=self.center), self._read_options()

@@ -18,20 +18,14 @@ from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefinite
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.estimators.options.combinations import check_combination
-from rkhs.estimators.regression.base import VectorRegressor, numbered_groups
-from rkhs.estimators.regression.cross_sets import machines_of_folds
+from rkhs.estimators.regression.base import numbered_groups
 from rkhs.estimators.regression.gapped_targets import check_gaps
 from rkhs.estimators.regression.grid import MachineGrid
-from rkhs.estimators.regression.machine_in_leaves import MOST_DENSE_ROWS, rows_of
 from rkhs.estimators.regression.operator_kernels import read_operator_kernel
-from rkhs.estimators.regression.rule import choose_machine
-from rkhs.estimators.regression.terms import MANY_ROWS, term_grams
+from rkhs.estimators.regression.rule import ChoosingRegressor
+from rkhs.estimators.regression.terms import term_grams
 from rkhs.estimators.run import items_bytes
-from rkhs.estimators.training import equal_rows
-from rkhs.kernels import Gaussian, Separable
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive, as_loss
-from rkhs.selection.halving import RELATIVE_REGS, Rows, column_deviations, typical_gamma
-from rkhs.selection.input_metric import KINDS
 from rkhs.selection.loss_scale import copies as copies, merged_copies, warn_of_repeats
 from rkhs.spaces.features import Leaves
 
@@ -44,6 +38,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.options.arguments import Columns, OperatorKernelLike, Seed
     from rkhs.estimators.training import RowWeights, Training
     from rkhs.kernels import OperatorKernel
+    from rkhs.selection.input_metric import Choice
 
 
 _REGS = tuple(10.0**k for k in range(-6, 2))
@@ -58,7 +53,7 @@ _CHOICE = ("regs_", "gamma_", "losses_", "_chosen_kernel", *_MEASURED)
 
 
 @dataclass(eq=False, repr=False)
-class OperatorKernelRegressorCV(VectorRegressor):
+class OperatorKernelRegressorCV(ChoosingRegressor):
     """Operator-valued kernel regression whose settings are chosen: metric of the inputs, kernel, bandwidth, reg, loss.
 
     With ``kernel="auto"`` a metric of the inputs is learned from the gradients of the fit where rows that it has not
@@ -189,10 +184,6 @@ class OperatorKernelRegressorCV(VectorRegressor):
     _reads_gaps = True
     _every_fit_has = ("reg_", "loss_", "_chosen_kernel")
     reg_: float = field(init=False)
-    metric_: Literal["columns", "full", "scaled"] | None = field(init=False)
-    turns_: int = field(init=False)
-    importances_: np.ndarray = field(init=False)
-    metric_errors_: dict[str, float] = field(init=False)
     regs_: np.ndarray = field(init=False)
     gamma_: float | str | None = field(init=False)
     best_score_: float = field(init=False)
@@ -244,96 +235,28 @@ class OperatorKernelRegressorCV(VectorRegressor):
         self._compared = self._compared_alone(grids, training) if closed and together is None else []
         return self
 
-    def _fit_by_rule(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> bool:
-        """Fit what the rule chooses; False where the parameters or the data ask for a grid."""
-        self._check_parameters()
-        if not self._asks_for_rule():
-            return False
-        kernel = read_operator_kernel("gaussian", None, X, center=self.center)
-        training, _ = self._with_targets(X, y, kernel, sample_weight, at_least=2)
-        gapped = check_gaps(training, kernel, Squared())
-        if gapped or kernel.row_width is not None:
-            return False
-        numbers = self._groups_of_rule(groups, training, kernel)
-        scale = column_deviations(training.targets.double(), training.weights)
-        rows = rows_of(training, training.targets.double() / scale, numbers, center=self.center)
-        leaves = self.storage if isinstance(self.storage, Leaves) else None
-        if leaves is None and self.storage == "auto" and len(rows) > MOST_DENSE_ROWS:
-            leaves = Leaves()
-        self._announce_rule(rows, leaves)
-        if numbers is None and len(rows) <= MANY_ROWS and not training.has_few_items:
-            K = Gaussian(typical_gamma(rows))._gram(rows.X)
-            warn_of_repeats(K, training.targets, copies([K], training.targets))
-        kinds = KINDS if self.metric == "auto" else () if self.metric is None else (self.metric,)
-        found, self.importances_ = choose_machine(rows, kinds, leaves)
-        self.metric_, self.turns_, self.metric_errors_ = found.metric.kind, found.metric.turns, found.errors
-        self.reg_, self._chosen_kernel = found.candidate.reg, Separable(found.kernel)
+    def _fit_chosen(self, found: Choice, storage: Leaves | str, data: tuple[Any, ...]) -> None:
+        """Fit the machine of a choice to the data, and store what was chosen."""
         self.losses_, self.criterion_, self.at_edge_ = [Squared()], "squared", {}
-        errors = (found.residuals * scale).square().sum(1)
-        self.regs_, self.cv_errors_ = np.array([[self.reg_]]), errors.cpu().numpy()[None, None, None]
-        self.best_score_ = -float(errors @ found.v / found.v.sum())
-        final = self._chosen(Squared()).set_params(storage="dense" if leaves is None else leaves)
+        self.regs_, self.gamma_ = np.array([[self.reg_]]), found.candidate.kernel.get_params(deep=False)["gamma"]
+        final = self._chosen(Squared()).set_params(storage=storage)
         vars(final)["_held_out"] = float(found.residuals.square().mean())
-        self._take(final, X, y, sample_weight)
-        self.gamma_ = found.candidate.kernel.get_params(deep=False)["gamma"]
-        self._compared = []
-        return True
+        self._take(final, *data)
 
     def _resolved(self, X: Any, **data: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
         found: dict[str, Any] = {"loss": as_loss(self.loss), "storage": self.storage}
         if self._asks_for_rule():
             chosen = "by left-out rows of subsamples"
-            found |= {"kernel": f"Gaussian or Matern(1.5), {chosen}", "reg": f"of {len(RELATIVE_REGS)}, {chosen}"}
+            found |= {"kernel": f"Gaussian or Matern(1.5), {chosen}", "reg": chosen}
             found |= {"metric": "by three folds" if self.metric == "auto" else self.metric}
         else:
             kernels = self._kernels()[1]
             found |= {"kernel": kernels[0], "gamma": f"of {len(kernels)}", "reg": "by held-out rows"}
         return found, ("min sum_i w_i loss(h(x_i) - y_i) + reg / 2 ||h||^2",)
 
-    def _asks_for_rule(self) -> bool:
-        """Whether kernel, bandwidth and regulariser are to be chosen, by the squared loss and left-out rows."""
-        if self.metric is not None:
-            check_choice(self.metric, "metric", ("auto", *KINDS))
-        automatic = isinstance(self.kernel, str) and self.kernel == "auto"
-        settings = (self.regs, self.epsilons, self.kappas, self.operator)
-        given = not (isinstance(self.gammas, str) and self.gammas == "auto") or any(one is not None for one in settings)
-        by_rows = isinstance(self.cv, str) and self.cv in ("auto", "items") and self.criterion in ("auto", "squared")
-        asks = automatic and not given and by_rows and isinstance(as_loss(self.loss), Squared)
-        if not asks and (self.metric in KINDS or isinstance(self.storage, Leaves)):
-            name = "metric" if self.metric in KINDS else "storage"
-            raise InputError(
-                f"{name}={getattr(self, name)!r} needs kernel='auto', loss='squared', cv='auto' or 'items', and no "
-                f"settings to compare; leave those parameters out, or use {name}='auto'"
-            )
-        return asks
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_combination(type(self).__name__, self.get_params(deep=False))
-
-    def _announce_rule(self, rows: Rows, leaves: Leaves | None) -> None:
-        """Announce the memory of the fit that follows the choice."""
-        (n, d), q = rows.X.shape, rows.Y.shape[1]
-        with self._running() as run:
-            if leaves is None:
-                run.announce_dense(n, OperatorKernelRegressor._matrices + 20.0 * q / n, d)
-            else:
-                run.announce(leaves.need(n, d, q), "Use fewer rows")
-
-    def _groups_of_rule(self, groups: Any, training: Training, kernel: OperatorKernel) -> np.ndarray | None:
-        """Number (n,) of the group of each row that stays together: as given, or of equal items."""
-        if groups is not None:
-            labels, self.groups_ = numbered_groups(groups, training.given)
-            if len(np.unique(self.groups_)) < 2:
-                raise InputError(f"groups must hold at least 2 groups of rows of positive weight; got {labels[:1]}")
-            return self.groups_
-        if not self._by_items:
-            return None
-        numbers = equal_rows(training.items)
-        if not 2 < numbers.max() + 1 < equal_rows(training.items, training.targets).max() + 1:
-            return None
-        self.groups_ = numbers
-        return numbers
 
     def _open(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> tuple[list[MachineGrid], Training, bool]:
         """Read the data; return the settings to compare, and whether rows are left out in closed form."""
@@ -387,7 +310,8 @@ class OperatorKernelRegressorCV(VectorRegressor):
         None where rows are many, or not left out in closed form. No kernel value is computed for a part.
         """
         if hasattr(self, "metric_errors_"):  # chosen by the rule
-            return self._residuals_of_folds()
+            folds = self._folds_of_metric(few=FEW_ROWS)
+            return None if folds is None else folds.residuals
         twin = self._twin()
         grids, training, closed = twin._open(X, y, None)
         if not closed or len(training) > FEW_ROWS:
@@ -406,14 +330,6 @@ class OperatorKernelRegressorCV(VectorRegressor):
             errors = torch.cat([grid.left_out_errors(rows[rest], w[rest], left)[:, 0] @ mass for grid in grids])
             found[~rest] = residuals[int(errors.argmin()), ~rest]
         return found[place].cpu().numpy()
-
-    def _residuals_of_folds(self) -> np.ndarray | None:
-        """Residuals (n, q) by machines of folds, of few rows or with a learned metric; None where these are no use."""
-        few = self.model_.leaves_out and self.model_.map.width <= FEW_ROWS
-        folds = self._folds_of_metric()
-        if folds is None and few:
-            folds = machines_of_folds(self.model_, self.groups_)
-        return None if folds is None else folds.residuals
 
     def _compared_alone(
         self, grids: list[MachineGrid], training: Training
@@ -515,10 +431,14 @@ class OperatorKernelRegressorCV(VectorRegressor):
     def _unresolved_kernel(self, X: Any) -> OperatorKernel:
         return read_operator_kernel(self._chosen_kernel, None, X, center=self.center)
 
+    @property
+    def _kernel_of_grid(self) -> Any:
+        """The kernel that was given, or the default one."""
+        return "gaussian" if isinstance(self.kernel, str) and self.kernel == "auto" else self.kernel
+
     def _kernels(self) -> tuple[list[Any], list[OperatorKernel]]:
         """The bandwidths, and one kernel for each."""
-        given = "gaussian" if isinstance(self.kernel, str) and self.kernel == "auto" else self.kernel
-        base = read_operator_kernel(given, self.operator, center=self.center)
+        base = read_operator_kernel(self._kernel_of_grid, self.operator, center=self.center)
         parameters = base.pairs[0].kernel.get_params(deep=False) if len(base.pairs) == 1 else {}
         automatic = isinstance(self.gammas, str) and self.gammas == "auto"
         if self.gammas is None or (automatic and parameters.get("gamma") != "median"):

@@ -98,7 +98,7 @@ class FoldMachines(Stored):
                 half = torch.linalg.solve_triangular(L, kernel._gram(train, items), upper=False)
                 return (kernel._diag(items).double() - (half * half).sum(0)).cpu().numpy()
 
-            held = np.sort(variances(X[torch.from_numpy(self.fold == number)].double()))
+            known = np.sort(variances(X[torch.from_numpy(self.fold == number)].double()))
             new = np.concatenate([variances(items.double()) for items in tiles()])
-            reached = reached + len(held) - np.searchsorted(held, new, side="left")
+            reached = reached + len(known) - np.searchsorted(known, new, side="left")
         return np.minimum((1.0 + np.asarray(reached)) / (len(self.fold) + 1.0), 1.0)

@@ -20,6 +20,7 @@ from rkhs._core.linalg import cholesky, solve_positive
 from rkhs.kernels import Gaussian, Kernel, Matern
 from rkhs.kernels.vectors.distances import median_bandwidth, squared_distances
 from rkhs.selection.operator_path import refit_residuals
+from rkhs.selection.path import subsample
 
 RELATIVE_REGS = 10.0 ** np.arange(-8.0, 1.01, 0.5)
 """Regularisers that are compared, in units of the variance of the features."""
@@ -32,7 +33,7 @@ _ROUNDS = ((400, 2, 4), (1000, 1, 2))  # rows of a subsample, number of subsampl
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of a regression: items, targets in their standard deviations, and weights that sum to one over all rows."""
+    """Rows of a regression: items, targets, and weights that sum to one over all rows."""
 
     X: Tensor  # (n, d)
     Y: Tensor  # (n, q)
@@ -52,6 +53,13 @@ class Rows:
     def on(self, X: Tensor) -> Rows:
         """The rows with other items."""
         return replace(self, X=X)
+
+    def standardised(self) -> tuple[Rows, Tensor]:
+        """The rows with targets in their standard deviations (q,), one for a constant target; and these."""
+        w = self.v / self.v.sum()
+        found = (w @ (self.Y - w @ self.Y).square()).sqrt()
+        scale = torch.where(found > 1e-12 * self.Y.abs().amax(0), found, 1.0)
+        return replace(self, Y=self.Y / scale), scale
 
     @property
     def mean(self) -> Tensor:
@@ -78,23 +86,6 @@ class Rows:
     def subsample(self, size: int, seed: int, number: int = 0) -> np.ndarray:
         """Indices of about ``size`` rows in whole groups; those of different numbers have none in common."""
         return subsample(len(self), None if self.groups is None else self.numbers, size, seed, number)
-
-
-def subsample(n: int, groups: np.ndarray | None, size: int, seed: int, number: int = 0) -> np.ndarray:
-    """Indices of about ``size`` of ``n`` rows in whole groups, numbered from 0 (n,); see :class:`Rows`."""
-    rng, first = np.random.default_rng(seed), number * size
-    if groups is None:
-        return np.sort(rng.permutation(n)[first : first + size])
-    order = rng.permutation(int(groups.max()) + 1)
-    ends = np.cumsum(np.bincount(groups)[order]) - 1
-    return np.flatnonzero(np.isin(groups, order[(ends >= first) & (ends < first + size)]))
-
-
-def column_deviations(Y: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Standard deviations (q,) of columns by weights that sum to one; one for a constant column."""
-    w = Y.new_full((len(Y),), 1.0 / len(Y)) if weights is None else weights.to(Y)
-    found = (w @ (Y - w @ Y).square()).sqrt()
-    return torch.where(found > 1e-12 * Y.abs().amax(0), found, 1.0)
 
 
 @dataclass(frozen=True)
@@ -200,13 +191,18 @@ def halving(pools: Sequence[Rows], kernels: Sequence[Kernel], seed: int = 0) -> 
     for size, parts, kept in _ROUNDS:
         if len(alive) == 1 and size < min(most, _ROUNDS[-1][0]):
             continue
-        samples = [pool.part(pool.subsample(size, seed)) for pool in pools]
-        if len(pools) == 1 and most >= parts * size:
-            samples += [pools[0].part(pools[0].subsample(size, seed, number)) for number in range(1, parts)]
+        samples = _samples(pools, size, parts, seed)
         alive = sorted((_compared(one.kernel, samples) for one in alive), key=lambda one: one.error)[:kept]
         if most <= size:
             break
     return alive
+
+
+def _samples(pools: Sequence[Rows], size: int, parts: int, seed: int) -> list[Rows]:
+    """A subsample of each of several pools, or so many of one that is large enough."""
+    if len(pools) > 1 or len(pools[0]) < parts * size:
+        parts = 1
+    return [pool.part(pool.subsample(size, seed, number)) for pool in pools for number in range(parts)]
 
 
 def _compared(kernel: Kernel, samples: list[Rows]) -> Candidate:

@@ -195,17 +195,9 @@ def _folds(sample: Rows, seed: int) -> list[Fold]:
 
 def _chosen_metric(sample: Rows, kinds: Sequence[Kind], seed: int) -> tuple[InputMetric, dict[str, float], list[Fold]]:
     """The metric of least held-out error, taken only where it is clearly better; errors; and the folds with theirs."""
-    start = InputMetric()
     if not kinds or sample.numbers.max() + 1 < _MIN_GROUPS:
-        return start, {}, []
-    folds = _folds(sample, seed)
-    errors = {"none": _error(folds)}
-    scaled = InputMetric.of_deviations(sample)
-    if scaled is not None:
-        of_scaled = [fold.with_metric(scaled) for fold in folds]
-        errors["scaled"] = _error(of_scaled)
-        if errors["scaled"] < errors["none"]:
-            start, folds = scaled, of_scaled
+        return InputMetric(), {}, []
+    start, folds, errors = _unlearned(sample, _folds(sample, seed))
     plain, before = folds, min(errors.values())
     smallest, kind_of_least, turns = _MARGIN * before, KINDS[0], 0
     for kind in kinds:
@@ -222,6 +214,19 @@ def _chosen_metric(sample: Rows, kinds: Sequence[Kind], seed: int) -> tuple[Inpu
     for _ in range(turns):
         metric = metric.following(sample, metric.ridges(sample), kind_of_least)
     return metric, errors, folds
+
+
+def _unlearned(sample: Rows, folds: list[Fold]) -> tuple[InputMetric, list[Fold], dict[str, float]]:
+    """The columns as they are or in their standard deviations, whichever has less error; its folds; and the errors."""
+    errors = {"none": _error(folds)}
+    scaled = InputMetric.of_deviations(sample)
+    if scaled is None:
+        return InputMetric(), folds, errors
+    of_scaled = [fold.with_metric(scaled) for fold in folds]
+    errors["scaled"] = _error(of_scaled)
+    if errors["scaled"] < errors["none"]:
+        return scaled, of_scaled, errors
+    return InputMetric(), folds, errors
 
 
 def _error(folds: list[Fold]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from rkhs.selection.loss_scale import merged_copies
+from rkhs.selection.path import subsample
 
+_SUBSAMPLES, _SUBSAMPLE = 2, 1000  # subsamples without a common row, and rows of each
 _DIGITS = 100.0  # least regulariser, in multiples of the rounding error of a Gram matrix
 
 
@@ -53,6 +55,29 @@ def left_out_path(
             continue
         diagonal = w[:, None] * (squares @ inverse)
         yield (c / diagonal)[place], share * c[place]
+
+
+def errors_of_subsamples(
+    K: Tensor,
+    U: Tensor,
+    eigenvalues: Tensor,
+    regs: np.ndarray,
+    w: Tensor,
+    together: np.ndarray | None,
+    copies: Callable[[Sequence[Tensor], Tensor], np.ndarray],
+) -> np.ndarray:
+    """Shares of the variance lost for rows left out of subsamples, whose noise ``n reg`` is that of all rows."""
+    found = []
+    for number in range(_SUBSAMPLES):
+        rows = subsample(len(U), together, _SUBSAMPLE, 0, number)
+        at = torch.as_tensor(rows, device=U.device)
+        part, targets, mass = K[at][:, at], U[at], float(w[at].sum())
+        groups = copies([part], targets) if together is None else None
+        ids = None if together is None else np.unique(together[rows], return_inverse=True)[1]
+        path = left_out_path(part, targets, eigenvalues, regs / mass, w[at] / mass, groups, ids)
+        spread = float(w[at] @ (targets * targets).sum(1)) or 1.0
+        found.append([float(w[at] @ (left * left).sum(1)) / spread for left, _ in path])
+    return np.mean(found, axis=0)
 
 
 def _of_blocks(V: Tensor, inverse: Tensor, targets: Tensor, together: Tensor) -> Tensor:

@@ -394,9 +394,10 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         K = None if gram is None else torch.as_tensor(np.asarray(gram, dtype=np.float64))
         return self.model_.in_units(self.model_.calibrated(K).in_groups(self.groups_).residuals)
 
-    def _folds_of_metric(self) -> FoldMachines | None:
-        """Machines of folds where the metric was learned from the rows of the fit; fitted when first asked for."""
-        if getattr(self, "metric_", None) not in KINDS or not self.model_.leaves_out:
+    def _folds_of_metric(self, few: int = 0) -> FoldMachines | None:
+        """Machines of folds of few rows, or where their metric was learned from them; fitted when first asked for."""
+        learned = getattr(self, "metric_", None) in KINDS or self.model_.map.width <= few
+        if not (learned and self.model_.leaves_out):
             return None
         if self.fold_machines_ is None:
             self.fold_machines_ = machines_of_folds(self.model_, self.groups_)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.regression.rule import fit_fold_machines
+from rkhs.estimators.regression.choice import fit_fold_machines
 from rkhs.estimators.regression.sets import SetShape, unit_metric
 from rkhs.models import FoldMachines, MachineModel, PredictionSets
 from rkhs.models.conformal import conformal_rank, lengths

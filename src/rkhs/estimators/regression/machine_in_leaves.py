@@ -9,10 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.errors import InputError
 from rkhs.kernels import Kernel, Separable
 from rkhs.kernels.base import Mapped
-from rkhs.losses import Squared
 from rkhs.models import Certificates, MachineModel
 from rkhs.outputs import Euclidean
 from rkhs.problems.leaves import Halves, one_leaf, principal_axis
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from rkhs.estimators.run import Run
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
-    from rkhs.losses import Loss
 
 MOST_DENSE_ROWS = 8000
 """Rows up to which ``storage="auto"`` solves one system."""
@@ -37,10 +34,10 @@ _COMPARED_LEAVES = 3  # whose rows choose kernel and regulariser
 _CUT_ROWS = 600  # of a node, whose gradients give the direction of its cut
 
 
-def takes_leaves(kernel: OperatorKernel, loss: Loss) -> bool:
-    """Whether a machine can be fitted in leaves: ridge regression with one kernel of dense vectors."""
+def takes_leaves(kernel: OperatorKernel) -> bool:
+    """Whether a kernel is one of dense vectors, without operator."""
     plain = len(kernel.pairs) == 1 and kernel.pairs[0].operator is None
-    return plain and kernel.domain == "vectors" and kernel.row_width is None and isinstance(loss, Squared)
+    return plain and kernel.domain == "vectors" and kernel.row_width is None
 
 
 def rows_of(training: Training, targets: Tensor, groups: np.ndarray | None, *, center: bool) -> Rows:
@@ -49,7 +46,7 @@ def rows_of(training: Training, targets: Tensor, groups: np.ndarray | None, *, c
     v = targets.new_full((n,), 1.0 / n) if training.weights is None else training.weights.to(targets)
     if groups is None and training.of_few_values:
         groups = np.arange(n)
-    return Rows(training.items.to(targets), targets, v, groups, center)
+    return Rows(training.items.double(), targets.double(), v.double(), groups, center)
 
 
 def mapped_part(kernel: Kernel, X: Tensor) -> tuple[Kernel, Tensor]:
@@ -87,11 +84,6 @@ def fit_in_leaves(
     run: Run, kernel: OperatorKernel, training: Training, options: MachineOptions, leaves: Leaves, *, chooses: bool
 ) -> tuple[MachineModel, Solution, float]:
     """The machine in leaves, and its regulariser: that of the options, or one chosen on a leaf."""
-    if not takes_leaves(kernel, options.loss):
-        raise InputError(
-            "storage=Leaves() needs the squared loss and one kernel of dense vectors, without operator; "
-            "storage=Nystroem(m) takes others"
-        )
     weights = training.weights
     resolved = resolve_subsampled(kernel.pairs[0].kernel, training.items, weights)
     output, U = Euclidean.fit(training.targets, weights, center=options.center, scale=False, rotate=False)

@@ -20,7 +20,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.spaces.features.base import KernelValues, check_items_stored
 
 _ROW_SIZE = 64
-_TILE = 2048  # rows of a leaf whose kernel values are in memory at once
+_LEAF_TILE = 2048  # rows of a leaf whose kernel values are in memory at once
 
 
 class Leaves(Configurable):
@@ -70,8 +70,9 @@ class Leaves(Configurable):
 
     def depth(self, n: int) -> int:
         """How often ``n`` rows are halved: a leaf has twice the shared rows besides its own."""
-        room = self.size - 2 * self.shared
-        return max(0, int(np.ceil(np.log2(n / room)))) if n > self.size else 0
+        if n <= self.size:
+            return 0
+        return int(np.ceil(np.log2(n / (self.size - 2 * self.shared))))
 
     def need(self, n: int, columns: int, outputs: int) -> Estimate:
         """Memory of a fit of ``n`` rows."""
@@ -190,7 +191,7 @@ class LeavesMap(KernelValues):
         for leaf, rows, share in self.tree(items).parts(items):
             columns = slice(int(self.starts[leaf]), int(self.starts[leaf + 1]))
             kept = tensor_like(self.items[self.in_leaf(leaf)], items)
-            for some in torch.arange(len(rows), device=items.device).split(_TILE):
+            for some in torch.arange(len(rows), device=items.device).split(_LEAF_TILE):
                 yield columns, len(self.places) + leaf, kept, rows[some], share[some]
 
     def raw(self, items: Tensor) -> Tensor:
