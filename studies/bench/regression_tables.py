@@ -189,12 +189,12 @@ def large_tables(made_rows: int) -> dict[str, tuple[int | None, Callable[[], Tab
     return found
 
 
-def split(X: np.ndarray, Y: np.ndarray, n: int | None, seed: int, new: int = _NEW) -> tuple[np.ndarray, ...]:
-    """Training and new rows, columns in standard deviations of the training rows, at most six of them."""
+def split(X: np.ndarray, Y: np.ndarray, n: int | None, seed: int, cut: float = _CUT) -> tuple[np.ndarray, ...]:
+    """Training and new rows, columns in standard deviations of the training rows, at most so many of them."""
     order = np.random.default_rng(1000 + seed).permutation(len(X))
     n = len(X) - min(2000, len(X) // 4) if n is None else n
-    train, test = order[:n], order[n : n + max(new, 2000 if n > 5000 else 0)]
+    train, test = order[:n], order[n : n + (2000 if n > 5000 else _NEW)]
     mean, sd = X[train].mean(0), X[train].std(0)
     kept = sd > 1e-10 * (np.abs(mean) + 1e-300)
-    A, B = (np.clip((X[rows][:, kept] - mean[kept]) / sd[kept], -_CUT, _CUT) for rows in (train, test))
+    A, B = (np.clip((X[rows][:, kept] - mean[kept]) / sd[kept], -cut, cut) for rows in (train, test))
     return A, Y[train], B, Y[test]
