@@ -54,8 +54,9 @@ class OperatorKernelRegressor(DualRegressor):
         ``center`` leaves them out too.
     reg : float or "auto", default="auto"
         Regulariser. ``"auto"`` compares seventeen by the error of every row, with its copies, left out in closed form:
-        with the squared loss, one kernel, dense storage and targets without gaps; else it is 1e-3. scikit-learn's
-        ``KernelRidge`` has ``alpha = n reg``, its ``SVR`` ``C = 1 / (n reg)``.
+        with the squared loss, one kernel, dense storage or leaves, and targets without gaps; else it is 1e-3. Beyond
+        2,000 rows these are rows of subsamples. scikit-learn's ``KernelRidge`` has ``alpha = n reg``, its ``SVR``
+        ``C = 1 / (n reg)``.
     columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean.
         ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`; ``"ranked"`` too, with
@@ -73,10 +74,11 @@ class OperatorKernelRegressor(DualRegressor):
         0``.
     max_iter : int, default=None
         Largest number of iterations of a solver that has no limit of its own; None: the solver's default.
-    storage : "dense", Nystroem or RandomFeatures, default="dense"
+    storage : {"auto", "dense"}, Leaves, Nystroem or RandomFeatures, default="auto"
         How the Gram matrix is kept: whole, or as landmarks or random features (:mod:`rkhs.features`), whose cost is
         linear in n. The latter need one kernel, with or without an operator; ``gap_`` is that of the machine on these
-        features. Ridge regression there has no certificates of single samples.
+        features. Ridge regression there has no certificates of single samples. ``"auto"``: beyond 8,000 rows
+        :class:`~rkhs.features.Leaves` where these are possible and no ``groups`` are given, else whole.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
         Precision of the computation. Predictions have the dtype of the training inputs.
