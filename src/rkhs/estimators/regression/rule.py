@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -42,13 +41,13 @@ class ChoosingRegressor(VectorRegressor):
     epsilons: Any
     kappas: Any
     criterion: Any
-    best_score_: float = field(init=False)
-    cv_errors_: np.ndarray = field(init=False)
+    best_score_: float
+    cv_errors_: np.ndarray
     _chosen_kernel: OperatorKernel
-    metric_: Kind | None = field(init=False)
-    turns_: int = field(init=False)
-    importances_: np.ndarray = field(init=False)
-    metric_errors_: dict[str, float] = field(init=False)
+    metric_: Kind | None
+    turns_: int
+    importances_: np.ndarray
+    metric_errors_: dict[str, float]
 
     @abstractmethod
     def _fit_chosen(self, found: Choice, storage: Leaves | str, data: tuple[Any, ...]) -> None:
