@@ -145,9 +145,10 @@ def test_left_out_rows_of_leaves_are_those_of_refits(in_leaves: Any) -> None:
 def test_many_rows_are_fitted_in_leaves_and_their_sets_are_as_wide_as_the_noise(
     monkeypatch: Any, tmp_path: Path
 ) -> None:
-    from rkhs.estimators import operator_regressor, operator_regressor_cv
+    from rkhs.estimators import operator_regressor
+    from rkhs.estimators.regression import rule
 
-    for module in (operator_regressor, operator_regressor_cv):
+    for module in (operator_regressor, rule):
         monkeypatch.setattr(module, "MOST_DENSE_ROWS", 2500)
     many, targets = friedman(3000, 2)
     plain = OperatorKernelRegressor().fit(many, targets)
