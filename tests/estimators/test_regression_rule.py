@@ -83,7 +83,7 @@ def test_sets_of_a_learned_metric_are_those_of_machines_that_have_not_seen_a_row
     i = 7
     kept = np.flatnonzero(folds.fold != folds.fold[i])
     kernel, at = folds.kernels[folds.fold[i]], torch.as_tensor(X)
-    G = kernel._gram(at[kept]) + torch.eye(len(kept)) * float(folds.noise[folds.fold[i]])
+    G = kernel._gram(at[kept]) + torch.eye(len(kept)) * float(folds.ridges[folds.fold[i]])
     mean = Y[kept].mean()
     value = kernel._gram(at[[i]], at[kept]) @ torch.linalg.solve(G, torch.as_tensor(Y[kept] - mean))
     assert folds.residuals[i, 0] == pytest.approx(Y[i] - float(value[0]) - mean, abs=1e-6)
@@ -184,3 +184,25 @@ def test_a_map_needs_a_matrix_of_the_columns() -> None:
     for W in (np.ones((2, 1)), np.zeros((10, 2)), np.full((10, 1), np.inf)):
         with pytest.raises(InputError, match=r"MappedInputs\.W must be a finite matrix with 10 rows"):
             MappedInputs(Gaussian(1.0), W)(X)
+
+
+def test_rows_that_tie_on_a_cut_are_left_out_of_the_leaves_that_have_seen_them() -> None:
+    rng = np.random.default_rng(5)
+    tied = rng.integers(0, 3, (400, 2)).astype(float)
+    y = tied[:, 0] + 0.1 * rng.normal(size=400)
+    model = OperatorKernelRegressor(Gaussian(1.0), reg=1e-2, storage=Leaves(120, 10)).fit(tied, y)
+    assert np.abs(model.model_.left_out).max() < 0.6
+    with pytest.raises(InputError, match="p_values compares a row with all others"):
+        model.p_values(tied[:2])
+
+
+def test_groups_are_left_out_of_leaves_together() -> None:
+    rng, groups = np.random.default_rng(6), np.arange(600) // 6
+    effect = rng.normal(size=100)[groups]
+    rows = rng.normal(size=(100, 2))[groups] + 0.01 * rng.normal(size=(600, 2))
+    y = effect + 0.1 * rng.normal(size=600)
+    alone, together = (
+        OperatorKernelRegressor(Gaussian(20.0), reg=1e-3, storage=Leaves(200, 20)).fit(rows, y, groups=one)
+        for one in (None, groups)
+    )
+    assert (together.model_.left_out**2).mean() > 3.0 * (alone.model_.left_out**2).mean()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from rkhs._core.errors import InputError
 from rkhs.estimators.options.combinations import check_combination
-from rkhs.estimators.regression.base import DualRegressor
+from rkhs.estimators.regression.base import DualRegressor, numbered_groups
 from rkhs.estimators.regression.gapped_targets import check_gaps, fit_with_gaps
 from rkhs.estimators.regression.machine_in_features import fit_in_features
 from rkhs.estimators.regression.machine_in_leaves import MOST_DENSE_ROWS, fit_in_leaves, takes_leaves
@@ -53,10 +53,9 @@ class OperatorKernelRegressor(DualRegressor):
         that median are left out, and the residuals computed again, until the median falls by less than a tenth;
         ``center`` leaves them out too.
     reg : float or "auto", default="auto"
-        Regulariser. ``"auto"`` compares seventeen by the error of every row, with its copies, left out in closed form:
-        with the squared loss, one kernel, dense storage or leaves, and targets without gaps; else it is 1e-3. Beyond
-        2,000 rows these are rows of subsamples. scikit-learn's ``KernelRidge`` has ``alpha = n reg``, its ``SVR``
-        ``C = 1 / (n reg)``.
+        Regulariser; scikit-learn's ``KernelRidge`` has ``alpha = n reg``, its ``SVR`` ``C = 1 / (n reg)``. ``"auto"``
+        compares seventeen by the error of every row, with its copies, left out in closed form; beyond 2,000 rows, of
+        subsamples or of a leaf. It needs the squared loss, one kernel, no landmarks and no gaps, and is 1e-3 elsewhere.
     columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean.
         ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`; ``"ranked"`` too, with
@@ -75,10 +74,9 @@ class OperatorKernelRegressor(DualRegressor):
     max_iter : int, default=None
         Largest number of iterations of a solver that has no limit of its own; None: the solver's default.
     storage : {"auto", "dense"}, Leaves, Nystroem or RandomFeatures, default="auto"
-        How the Gram matrix is kept: whole, or as landmarks or random features (:mod:`rkhs.features`), whose cost is
-        linear in n. The latter need one kernel, with or without an operator; ``gap_`` is that of the machine on these
-        features. Ridge regression there has no certificates of single samples. ``"auto"``: beyond 8,000 rows
-        :class:`~rkhs.features.Leaves` where these are possible and no ``groups`` are given, else whole.
+        ``"auto"``: one system up to 8,000 rows, then :class:`~rkhs.features.Leaves` where these are possible. Landmarks
+        and random features (:mod:`rkhs.features`) need one kernel; their ``gap_`` is that of the machine on the
+        features, and ridge regression there has no certificates of single samples.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
         Precision of the computation. Predictions have the dtype of the training inputs.
@@ -183,7 +181,7 @@ class OperatorKernelRegressor(DualRegressor):
         features = self.storage if isinstance(self.storage, Storage) else None
         with self._running() as run:
             training, one_output = self._with_targets(X, y, kernel, sample_weight)
-            leaves = self._leaves(training, kernel, options.loss, groups)
+            leaves = self._leaves(training, kernel, options.loss)
             dense = features is None and leaves is None
             if dense:
                 self._announce(run, training, kernel, options.loss)
@@ -191,12 +189,17 @@ class OperatorKernelRegressor(DualRegressor):
                 need = leaves.need(len(training), training.items.shape[1], training.targets.shape[1])
                 run.announce(need, "Use fewer rows")
             gapped = check_gaps(training, kernel, options.loss, dense=dense)
-            group_ids = self._read_groups(groups, training, kernel, closed=dense and not gapped)
+            if leaves is None:
+                group_ids = self._read_groups(groups, training, kernel, closed=dense and not gapped)
+            elif groups is not None:
+                self.groups_ = numbered_groups(groups, training.given)[1]
             if gapped:
                 model, solution = fit_with_gaps(run, kernel, training, options)
             elif leaves is not None:
                 chooses = self._chooses
-                model, solution, self.reg_ = fit_in_leaves(run, kernel, training, options, leaves, chooses=chooses)
+                model, solution, self.reg_ = fit_in_leaves(
+                    run, kernel, training, options, leaves, self.groups_, chooses=chooses
+                )
                 self._compared = [] if chooses else None
             elif features is None:
                 regression = self._regression(kernel, training, one_output)
@@ -218,9 +221,7 @@ class OperatorKernelRegressor(DualRegressor):
         matrices = solved + 18.0 * min(1.0, outputs) + 2.0 * outputs
         run.announce_dense(len(training), matrices, columns, items_bytes(kernel, training.items))
 
-    def _leaves(
-        self, training: Training, kernel: OperatorKernel, loss: Loss, groups: ArrayLike | None
-    ) -> Leaves | None:
+    def _leaves(self, training: Training, kernel: OperatorKernel, loss: Loss) -> Leaves | None:
         """The leaves of the fit; None for one system."""
         fits = takes_leaves(kernel) and isinstance(loss, Squared)
         if isinstance(self.storage, Leaves):
@@ -231,7 +232,7 @@ class OperatorKernelRegressor(DualRegressor):
                 )
             return self.storage
         many = len(training) > MOST_DENSE_ROWS and isinstance(self.storage, str) and self.storage == "auto"
-        if many and fits and groups is None and not bool(training.targets.isnan().any()):
+        if many and fits and not bool(training.targets.isnan().any()):
             return Leaves()
         return None
 

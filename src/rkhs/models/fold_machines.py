@@ -28,7 +28,7 @@ class FoldMachines(Stored):
 
     fold: np.ndarray  # (n,): the fold of each training row
     kernels: tuple[Kernel, ...]  # resolved
-    noise: np.ndarray  # (folds,): n reg
+    ridges: np.ndarray  # (folds,): n reg
     coefficients: tuple[np.ndarray, ...]  # (n_k, q) each
     means: np.ndarray  # (folds, q): of the outputs, predictions far from all rows
     residuals: np.ndarray  # (n, q): ``y_i`` less the prediction by the machine of its fold
@@ -39,7 +39,7 @@ class FoldMachines(Stored):
         check_shape("residuals", self.residuals, None, None)
         check_shape("fold", self.fold, n, kinds="i")
         check_places("fold", self.fold, count)
-        check_shape("noise", self.noise, count)
+        check_shape("ridges", self.ridges, count)
         check_shape("means", self.means, count, q)
         if len(self.coefficients) != count:
             raise InputError(f"a model file must have coefficients of {count} folds; got {len(self.coefficients)}")
@@ -88,10 +88,10 @@ class FoldMachines(Stored):
     def p_values(self, tiles: Callable[[], Iterator[Tensor]], X: Tensor) -> np.ndarray:
         """P-values (m,) of new items by the posterior variances of the machines; ``tiles()``: the items, in order."""
         reached: float | np.ndarray = 0.0
-        for number, (kernel, noise) in enumerate(zip(self.kernels, self.noise, strict=True)):
+        for number, (kernel, ridge) in enumerate(zip(self.kernels, self.ridges, strict=True)):
             train = X[self._training(number)].double()
             G = kernel._gram(train)
-            G.diagonal().add_(float(noise))
+            G.diagonal().add_(float(ridge))
             L = cholesky(G, name="the system K + n reg I")[0]
 
             def variances(items: Tensor, kernel=kernel, train=train, L=L) -> np.ndarray:  # type: ignore[no-untyped-def]

@@ -33,6 +33,8 @@ from rkhs.losses import EpsilonHuberLoss, Loss
 from rkhs.protocols import Resolvent
 from rkhs.spaces.feature_gram import FeatureGram
 
+_FEW = 500  # rows: with fewer, eigenvectors cost little, and show what rounding does
+
 
 class RowLoss(ABC):
     """Conjugate of the loss in the variable ``W``, divided by ``tau``."""
@@ -363,8 +365,9 @@ class DualProblem:
     def ridge(self) -> Tensor | None:
         """Solution (n, q) of one problem of the squared loss by a Cholesky factorisation; None: by eigenvectors."""
         (K,), a = self.grams, self._operator_eigenvalues()
-        if not isinstance(K, Tensor) or not isinstance(self.basis, _Basis) or self.basis.known or len(a) > 1:
+        if not isinstance(self.basis, _Basis) or self.basis.known or len(a) > 1 or self.shape[0] < _FEW:
             return None
+        assert isinstance(K, Tensor)
         G = K * a if float(a) != 1.0 else K.clone()
         G.diagonal().add_(self.rows.curvature)
         return solve_safely(G, self.targets)

@@ -361,6 +361,10 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         machine, and as there a new row takes part in the scales of columns, in O(n^2 d + n^3), where these were
         estimated from few rows. Parameters and errors as in :meth:`predict_set`.
         """
+        if self.model_.left_out is not None:
+            raise InputError(
+                "p_values compares a row with all others, which leaves do not; fit KernelNovelty to some of the rows"
+            )
         if (folds := self._folds_of_metric()) is not None:
             return p_values_of_folds(self, folds, X)
         found = LeftOutMachine(self, self.model_, X, diag, gram)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,7 @@ from rkhs.models import Certificates, MachineModel
 from rkhs.outputs import Euclidean
 from rkhs.problems.leaves import Halves, one_leaf, principal_axis
 from rkhs.protocols import Reason, Solution
-from rkhs.selection.halving import Candidate, Rows, candidate_kernels, halving, left_out, solved
+from rkhs.selection.halving import Rows, candidate_kernels, halving, left_out, solved
 from rkhs.selection.input_metric import mean_outer_gradients
 from rkhs.selection.path import progress_reporter
 from rkhs.spaces.features import Leaves, LeavesMap
@@ -73,26 +73,32 @@ def gradient_cuts(rows: Rows) -> Callable[[Tensor], Tensor]:
     return direction
 
 
-def in_some_leaves(rows: Rows, kernels: Sequence[Kernel], leaves: Leaves) -> Candidate:
-    """Kernel, bandwidth and regulariser by the rows of some leaves, which are as dense as those of a fit."""
+def rows_of_some_leaves(rows: Rows, leaves: Leaves) -> list[np.ndarray]:
+    """Indices of the rows of some leaves, which are as dense as those of a fit."""
     cuts, depth, rng = gradient_cuts(rows), leaves.depth(len(rows)), np.random.default_rng(0)
-    found = [one_leaf(rows.X, rng.integers(0, 2, depth), cuts) for _ in range(_COMPARED_LEAVES)]
-    return halving([rows.part(at.cpu().numpy()) for at in found], kernels)[0]
+    return [one_leaf(rows.X, rng.integers(0, 2, depth), cuts).cpu().numpy() for _ in range(_COMPARED_LEAVES)]
 
 
 def fit_in_leaves(
-    run: Run, kernel: OperatorKernel, training: Training, options: MachineOptions, leaves: Leaves, *, chooses: bool
+    run: Run,
+    kernel: OperatorKernel,
+    training: Training,
+    options: MachineOptions,
+    leaves: Leaves,
+    groups: np.ndarray | None = None,
+    *,
+    chooses: bool,
 ) -> tuple[MachineModel, Solution, float]:
     """The machine in leaves, and its regulariser: that of the options, or one chosen on a leaf."""
     weights = training.weights
     resolved = resolve_subsampled(kernel.pairs[0].kernel, training.items, weights)
     output, U = Euclidean.fit(training.targets, weights, center=options.center, scale=False, rotate=False)
-    rows = rows_of(training, U, None, center=options.center)
+    rows = rows_of(training, U, groups, center=options.center)
     base, Z = mapped_part(resolved, rows.X)
     mapped = rows.on(Z)
     reg = options.reg
     if chooses:
-        reg = in_some_leaves(mapped, [base], leaves).reg
+        reg = halving([mapped.part(at) for at in rows_of_some_leaves(mapped, leaves)], [base])[0].reg
     direction = gradient_cuts(mapped)
     halves, parts = Halves.of(Z, leaves.depth(len(rows)), leaves.shared, direction, leaves.shared)
     found, left, constants, value = [], [], [], 0.0
@@ -109,7 +115,7 @@ def fit_in_leaves(
     places, sizes = torch.cat(parts), np.cumsum([0, *map(len, parts)])
     cuts = [part.cpu().numpy() for part in _cuts_of_rows(halves, resolved, rows.X, Z)]
     features = LeavesMap(resolved, rows.X.cpu().numpy(), places.cpu().numpy(), sizes, *cuts)
-    residuals = _blended(features, torch.cat(left), places, rows.X)
+    residuals = _blended(features, torch.cat(left), coefficients, rows)
     certificates = Certificates(0.0, np.arange(len(rows)), np.arange(0))
     certificates = certificates.on_rows(training.kept, training.given.n_given)
     model = MachineModel(
@@ -132,15 +138,23 @@ def _cuts_of_rows(halves: Halves, kernel: Kernel, X: Tensor, Z: Tensor) -> tuple
     return normals, halves.cuts + (X[:1] @ normals.mT - Z[:1] @ halves.normals.mT)[0], halves.widths
 
 
-def _blended(features: LeavesMap, residuals: Tensor, places: Tensor, X: Tensor) -> Tensor:
+def _blended(features: LeavesMap, residuals: Tensor, coefficients: Tensor, rows: Rows) -> Tensor:
     """Residuals (n, q) of rows by the machines of all leaves that predict them, each without the row.
 
     ``y - sum_l s_l f_l^(-i)`` is ``sum_l s_l (y - f_l^(-i))``, because the weights of the leaves sum to one.
-    ``residuals``: (m, q), of the places in the leaves.
+    ``residuals``: (m, q), of the places in the leaves. Rows that tie on a cut can count for a leaf that has not seen
+    them.
     """
-    total, number = residuals.new_zeros(len(X), residuals.shape[1]), torch.empty(len(X), dtype=torch.long)
-    for leaf, rows, share in features.tree(X).parts(X):
+    found = torch.zeros_like(rows.Y)
+    for leaf, inside, share in features.tree(rows.X).parts(rows.X):
         first, last = int(features.starts[leaf]), int(features.starts[leaf + 1])
-        number[places[first:last]] = torch.arange(first, last)
-        total.index_add_(0, rows, share[:, None] * residuals[number[rows]])
-    return total
+        at = torch.from_numpy(features.in_leaf(leaf)).to(inside)
+        place = torch.full((len(rows),), -1, dtype=torch.long, device=inside.device)
+        place[at] = torch.arange(first, last, device=inside.device)
+        left = residuals[place[inside].clamp_min(0)]
+        if bool((unseen := place[inside] < 0).any()):
+            other = inside[unseen]
+            K = features.kernel._gram(rows.X[other], rows.X[at])
+            left[unseen] = rows.Y[other] - K @ coefficients[first:last] - coefficients[len(residuals) + leaf]
+        found.index_add_(0, inside, share[:, None] * left)
+    return found

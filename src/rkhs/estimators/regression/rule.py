@@ -74,7 +74,11 @@ class ChoosingRegressor(VectorRegressor):
         squares = (found.residuals * scale).square().sum(1)
         self.cv_errors_ = squares.cpu().numpy()[None, None, None]
         self.best_score_ = -float(squares @ found.v / found.v.sum())
-        self._fit_chosen(found, leaves or "dense", (X, y, sample_weight))
+        data = X, y, sample_weight
+        if leaves is None:
+            self._fit_chosen(found, "dense", data)
+        else:  # rows of a group are left out of their leaves together
+            self._fit_chosen(found, leaves, (*data, groups))
         self._compared = []
         return True
 

@@ -133,8 +133,8 @@ class LeavesMap(KernelValues):
     >>> from rkhs.kernels import Linear
     >>> X, cut = np.array([[1.0], [2.0]]), (np.ones((1, 1)), np.zeros(1), np.ones(1))
     >>> LeavesMap(Linear(), X, np.arange(2), np.arange(3), *cut).raw(torch.tensor([[-3.0], [0.0]]))
-    tensor([[-3., -0.,  1.,  0.],
-            [ 0.,  0., 0.5, 0.5]])
+    tensor([[-3.0000,  0.0000,  1.0000,  0.0000],
+            [ 0.0000,  0.0000,  0.5000,  0.5000]])
     """
 
     def __init__(
