@@ -36,6 +36,7 @@ TO_SPLIT = {
     "src/rkhs/estimators/io_regressor.py",
     "src/rkhs/estimators/kernel_autoencoder.py",
     "src/rkhs/estimators/kernel_pca.py",
+    "src/rkhs/estimators/operator_regressor_cv.py",
     "src/rkhs/estimators/regression/base.py",
 }
 

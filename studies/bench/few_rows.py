@@ -21,6 +21,7 @@ import io
 import tempfile
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +99,7 @@ def numbers(rng: np.random.Generator, n: int, outputs: int = 0) -> tuple[np.ndar
     return X[:n], y[:n], X[n:], y[n:]
 
 
-def of_intervals(cls: type, rng: np.random.Generator, n: int) -> list[np.ndarray]:
+def of_intervals(cls: Callable, rng: np.random.Generator, n: int) -> list[np.ndarray]:
     A, u, B, v = numbers(rng, n)
     model = cls().fit(A, u)
     whole = model.predict_set(B)
@@ -133,7 +134,7 @@ def coverage(draws: int, rows: list[int]) -> None:
     print("coverage, guarantee .9: choice with the new row | by the training rows | width over that")
     kinds: dict[str, Callable[[np.random.Generator, int], list[np.ndarray]]] = {
         "intervals": lambda rng, n: of_intervals(OperatorKernelRegressor, rng, n),
-        "intervals, CV": lambda rng, n: of_intervals(OperatorKernelRegressorCV, rng, n),
+        "intervals, CV": lambda rng, n: of_intervals(partial(OperatorKernelRegressorCV, "gaussian"), rng, n),
         "box, ball, ellipsoid": of_shapes,
         "candidates (2), labels": of_members,
     }

@@ -28,6 +28,7 @@ from rkhs.kernels import (
     Kernel,
     Laplacian,
     Linear,
+    MappedInputs,
     Matern,
     MeanEmbedding,
     MinMax,
@@ -138,6 +139,10 @@ EXAMPLES: dict[type, list[Kernel]] = {
     MixedTable: [MixedTable(), MixedTable(2.0, categorical=(1,))],
     ProbabilityProduct: [ProbabilityProduct(), ProbabilityProduct(0.4, 1.0)],
     OnColumns: [OnColumns(Gaussian(), [2, 0]), OnColumns(Matern() + Linear(), (1,))],
+    MappedInputs: [
+        MappedInputs(Gaussian(), [[1.0, 0.5], [0.0, 2.0], [0.3, 0.0]]),
+        MappedInputs(Matern(1.5, 0.4) + Linear(), np.eye(3)),
+    ],
     ScaledInputs: [
         ScaledInputs(Gaussian(), (1.0, 0.5, 2.0)),
         ScaledInputs(Matern(1.5, 0.4) + Linear(), [0.3] * 3),

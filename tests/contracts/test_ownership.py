@@ -20,7 +20,7 @@ from rkhs._core.arrays import to_tensor
 from rkhs._core.ownership import private_copy
 from rkhs._core.sparse import from_items
 from rkhs.evaluation import SmoothClassifier, SmoothRegressor
-from rkhs.features import Nystroem, RandomFeatures
+from rkhs.features import Leaves, Nystroem, RandomFeatures
 from rkhs.kernels import (
     FromFunction,
     Gaussian,
@@ -53,7 +53,8 @@ STORAGES: dict[str, tuple[Any, ...]] = {
     "KernelAutoencoder": FEATURES,
     "KernelContrastive": FEATURES,
     "KernelPCA": ("blocked", *FEATURES),
-    "OperatorKernelRegressor": FEATURES,
+    "OperatorKernelRegressor": (*FEATURES, Leaves(16, 2)),
+    "OperatorKernelRegressorCV": (Leaves(16, 2),),
 }
 SERIES = [np.random.default_rng(i).standard_normal((4 + i % 3, 2)) for i in range(16)]
 

@@ -487,7 +487,7 @@ def test_the_choice_of_settings_does_not_flatter_nested_errors() -> None:
         y = np.sin(2.0 * X[:, 0]) * X[:, 1] + 0.3 * rng.normal(size=330)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = OperatorKernelRegressorCV().fit(X[:30], y[:30])
+            model = OperatorKernelRegressorCV("gaussian").fit(X[:30], y[:30])
         found = model.nested_residuals(X[:30], y[:30])
         assert found is not None
         best.append(-model.best_score_)

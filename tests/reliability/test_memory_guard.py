@@ -117,7 +117,7 @@ def test_no_pair_of_rows_is_touched_before_the_memory_is_known(
     [
         (
             OperatorKernelRegressorCV,
-            r"Use OperatorKernelRegressor with storage=Nystroem\(1000\) .*, with reg given",
+            r"Use kernel='auto' on rows of numbers, OperatorKernelRegressor with storage=Nystroem\(1000\)",
         ),
         (InputOutputKernelRegressor, r"Use fewer rows, or OperatorKernelRegressor with storage=Nystroem.* are vectors"),
         (FunctionalKernelRegressor, r"Use OperatorKernelRegressor with storage=Nystroem.*on curves at the same times"),

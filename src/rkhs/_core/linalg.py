@@ -15,6 +15,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError, JitterWarning, warn
 
+_DIGITS = 1e6  # smallest pivot that is trusted, in rounding errors of the trace
 _LARGE, _ROWS = 3000, 640  # least size for solves by few columns, and about how many columns these are chosen from
 
 
@@ -115,6 +116,14 @@ def cholesky(A: Tensor, *, name: str, jitter: float = 0.0) -> tuple[Tensor, floa
         f"{name} must be positive definite; its smallest eigenvalue is {smallest:.2e} and a jitter of {j:.1e} did not "
         "help. Use a positive semi-definite kernel, or a larger reg"
     )
+
+
+def solve_safely(A: Tensor, B: Tensor) -> Tensor | None:
+    """Solve ``A X = B`` for a matrix that is positive definite beyond its rounding errors; else None."""
+    L, info = torch.linalg.cholesky_ex(A)
+    smallest = float(L.diagonal().amin()) ** 2
+    unit = torch.finfo(A.dtype).eps * float(A.diagonal().sum())
+    return torch.cholesky_solve(B, L) if int(info) == 0 and smallest > _DIGITS * unit else None
 
 
 def solve_positive(A: Tensor, B: Tensor, *, name: str) -> Tensor:

@@ -351,7 +351,8 @@ def _refuse_lacking(path: str, names: Sequence[str], found: Sequence[str]) -> No
     if lacking:
         raise InputError(
             f"{path} lacks {listed(lacking)}, of the columns of the training file; it has "
-            f"{listed(list(map(quote, found)))}; correct the names, or the file"
+            f"{listed(list(map(quote, found)))}; correct the names, or leave such columns out of the fit or the known "
+            "rows by --drop-columns"
         )
 
 

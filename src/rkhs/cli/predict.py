@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
 def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]) -> Iterator[Answer]:
     """Predictions, and what stands next to them where each row of the fit can be left out."""
     model = file.estimator
-    sets = model.model_.leaves_out and model.model_.map.kept is not None
+    sets = model.model_.has_sets
     if not sets and args.coverage is not None:
         raise InputError(
             f"{args.model}: --coverage needs a model of the squared loss and of rows, not of a Gram matrix; leave "
@@ -81,18 +81,16 @@ def _numbers(args: argparse.Namespace, file: ModelFile, parts: Iterator[Dataset]
 @within_limit
 def _with_sets(model: VectorRegressor, data: Dataset, values: np.ndarray, names: list[str], coverage: float) -> Answer:
     """Predictions between the ends of their sets, with deviations and the novelty of each row."""
-    from rkhs.estimators.regression.sets import LeftOutMachine, left_out_answers
-
-    machine = LeftOutMachine(model, model.model_, data.items)
-    more = machine.deviations, machine.calibration.p_values
-    sets, deviations, novelty = left_out_answers(machine, coverage, "auto", *more)
-    if (joint := model._joint_p_values(machine)) is not None:
-        novelty = joint
+    sets = model.predict_set(data.items, coverage=coverage)
+    deviations = model.predict(data.items, return_std=True)[1]
     parts = [np.asarray(part).reshape(values.shape) for part in (values, sets.lower, sets.upper, deviations)]
-    found = dict(zip(("predictions", *_BESIDE), parts, strict=True)) | {_NOVELTY: novelty}
+    found = dict(zip(("predictions", *_BESIDE), parts, strict=True))
     titles = [f"{name}{end}" for name in names for end in ("", *(f"_{word}" for word in _BESIDE))]
-    table = np.column_stack([np.stack(parts, 2).reshape(len(values), -1), novelty])
-    return Answer(data, names, [*titles, _NOVELTY], table, found)
+    table = np.stack(parts, 2).reshape(len(values), -1)
+    if not model.model_.leaves_out:  # leaves compare no row with all others
+        return Answer(data, names, titles, table, found)
+    novelty = model.p_values(data.items)
+    return Answer(data, names, [*titles, _NOVELTY], np.column_stack([table, novelty]), found | {_NOVELTY: novelty})
 
 
 def _classes(

@@ -97,11 +97,8 @@ def _regressor(args: argparse.Namespace, data: Dataset) -> estimators.OperatorKe
 
 def _suspicious(model: estimators.OperatorKernelRegressorCV, data: Dataset) -> _Suspicious:
     """Every row predicted without it, where that has a closed form."""
-    machine = model.model_
-    if machine.leaves_out and data.kind != "gram":
-        left = machine.calibrated().in_groups(model.groups_)
-        if len(left.representatives) > 2:
-            return _far(row_norms(machine.in_units(left.residuals)))
+    if model.model_.has_sets and data.n_samples > 2:
+        return _far(row_norms(model.left_out_residuals()))
     return _Suspicious(np.zeros(data.n_samples), [], np.arange(data.n_samples), times=None)
 
 
@@ -141,7 +138,7 @@ def _facts(
     fitted = Y[found.fitted]
     labels = row_labels(data)
     nested = None if found.robust is not None else model.nested_residuals(data.items, Y)
-    errors = held_out_errors(model, fitted, nested)
+    errors, folds = held_out_errors(model, fitted, nested), model.fold_machines_
     kept = keep_rows(data, np.isin(np.arange(len(Y)), found.fitted), LEFT_OUT)
     return {
         "class": "OperatorKernelRegressor",
@@ -154,7 +151,9 @@ def _facts(
         "objective": model.estimator_.objective_,
         "duality gap": model.estimator_.gap_,
         **errors,
-        "folds": model.cv_errors_.shape[-1],
+        "folds": model.cv_errors_.shape[-1] if folds is None else len(folds.kernels),
+        "metric": getattr(model, "metric_", None),
+        "importances": _importances(model, data),
         "nested": nested is not None,
         "groups": args.groups,
         "suspicious rows": [{"row": labels[i], "residual": found.residuals[i]} for i in found.rows],
@@ -166,6 +165,14 @@ def _facts(
         "columns": {"scaled": model.columns != "raw", "notes": _notes(model, kept)},
         "model": args.output,
     }
+
+
+def _importances(model: estimators.OperatorKernelRegressorCV, data: Dataset) -> dict[str, float]:
+    """Share of each column in the mean squared derivatives, largest first; none where columns were read as others."""
+    shares = getattr(model, "importances_", np.empty(0))
+    if data.kind != "vectors" or data.column_names is None or len(shares) != len(data.column_names):
+        return {}
+    return {data.column_names[j]: float(shares[j]) for j in np.argsort(-shares, kind="stable")}
 
 
 def _remarks(
@@ -195,6 +202,9 @@ def _summary(facts: dict[str, Any], counted: str) -> Iterator[str]:
     if facts["kernel choice"]:
         yield f"kernel: {facts['kernel choice']}"
     yield f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {brief(facts['kernel'])}"
+    if facts["importances"]:
+        largest = list(facts["importances"].items())[:MOST_NAMED]
+        yield f"columns that matter most: {', '.join(f'{name} {share:.2f}' for name, share in largest)}"
     kept = (
         f"held-out error: {readable(facts['held-out error'])} +- {readable(facts['standard error'], 2)} "
         f"({facts['measure']}, {_folds(facts)})"

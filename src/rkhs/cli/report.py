@@ -96,10 +96,12 @@ def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
 
 def next_commands(file: str, target: str | None) -> list[tuple[str, str]]:
     """What to do next with a file: what it does, and the command, to which flags of reading the file belong."""
-    name, new = shlex.quote(file), f"new{os.path.splitext(file)[1]}"
+    name, new, end = shlex.quote(file), f"new{os.path.splitext(file)[1]}", ""
+    if target is not None:  # which new items lack
+        end = f" --drop-columns {shlex.quote(str(target))}"
     commands = [
-        ("Which new items are unlike all of these", f"rkhs novelty {name} {new} -o novelty.csv"),
-        ("The nearest of these items to each new one", f"rkhs nearest {name} {new} -o nearest.csv"),
+        ("Which new items are unlike all of these", f"rkhs novelty {name} {new} -o novelty.csv{end}"),
+        ("The nearest of these items to each new one", f"rkhs nearest {name} {new} -o nearest.csv{end}"),
     ]
     if target is None:
         return commands

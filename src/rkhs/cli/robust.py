@@ -152,4 +152,4 @@ def errors_of_all_rows(found: estimators.RobustFit[Any], Y: np.ndarray) -> dict[
 
 def has_ends(model: estimators.OperatorKernelRegressorCV) -> bool:
     """Whether ``rkhs predict`` writes intervals."""
-    return model.model_.leaves_out and model.model_.map.kept is not None
+    return model.model_.has_sets

@@ -226,7 +226,7 @@ class KernelEstimator(EngineThreads, WholeFits):
         ``parts`` are arrays with a row per row of ``X``, which are cut with it; None stays None.
         """
         check_is_fitted(self)
-        step = tile_rows(max(width, self.map_.width, getattr(self, "n_features_in_", 1)))
+        step = tile_rows(max(width, self.map_.row_size, getattr(self, "n_features_in_", 1)))
         n, read = self.reader_.open(self, X, step)
         return n, (
             (read(tile), *(part if part is None else cut_rows(part, tile) for part in parts)) for tile in tiles(n, step)

@@ -183,6 +183,7 @@ class InputOutputKernelRegressor(KernelMachine):
             outputs = self._read_outputs(y, output_kernel, len(training))
             self.output_kernel_ = output_kernel.resolve(outputs, weights)
             self._store_outputs(outputs, y)
+            run.announce_dense(len(training), self._matrices)  # at least, whatever the rank of the output features
             output, U = RKHS.fit(self._output_gram(outputs), weights, center=self.center, scale=False)
             if not U.shape[1] and not isinstance(loss, EpsilonHuberLoss):
                 raise InputError(f"y must hold at least two different outputs for loss={loss!r}; all are the same")

@@ -7,23 +7,25 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from rkhs._core.errors import InputError
 from rkhs.estimators.options.combinations import check_combination
-from rkhs.estimators.regression.base import DualRegressor
+from rkhs.estimators.regression.base import DualRegressor, numbered_groups
 from rkhs.estimators.regression.gapped_targets import check_gaps, fit_with_gaps
 from rkhs.estimators.regression.machine_in_features import fit_in_features
+from rkhs.estimators.regression.machine_in_leaves import MOST_DENSE_ROWS, fit_in_leaves, takes_leaves
 from rkhs.estimators.regression.operator_kernels import in_coordinates, read_operator_kernel
-from rkhs.estimators.regression.rows_in_features import FeatureRows
 from rkhs.estimators.regression.terms import REGS, Regression
 from rkhs.estimators.run import items_bytes
 from rkhs.losses import Squared, as_loss
 from rkhs.outputs import Euclidean
-from rkhs.spaces.features import Storage
+from rkhs.spaces.features import Leaves, Storage
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs.estimators.options.arguments import Columns, OperatorKernelLike, StorageLike
+    from rkhs.estimators.run import Run
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
+    from rkhs.losses import Loss
     from rkhs.models import MachineModel
 
 
@@ -51,9 +53,9 @@ class OperatorKernelRegressor(DualRegressor):
         that median are left out, and the residuals computed again, until the median falls by less than a tenth;
         ``center`` leaves them out too.
     reg : float or "auto", default="auto"
-        Regulariser. ``"auto"`` compares seventeen by the error of every row, with its copies, left out in closed form:
-        with the squared loss, one kernel, dense storage and targets without gaps; else it is 1e-3. scikit-learn's
-        ``KernelRidge`` has ``alpha = n reg``, its ``SVR`` ``C = 1 / (n reg)``.
+        Regulariser; scikit-learn's ``KernelRidge`` has ``alpha = n reg``, its ``SVR`` ``C = 1 / (n reg)``. ``"auto"``
+        compares seventeen by the error of every row, with its copies, left out in closed form; beyond 2,000 rows, of
+        subsamples or of a leaf. It needs the squared loss, one kernel, no landmarks and no gaps, and is 1e-3 elsewhere.
     columns : {"raw", "scaled", "integral", "filled", "ranked"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean.
         ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`; ``"ranked"`` too, with
@@ -71,10 +73,10 @@ class OperatorKernelRegressor(DualRegressor):
         0``.
     max_iter : int, default=None
         Largest number of iterations of a solver that has no limit of its own; None: the solver's default.
-    storage : "dense", Nystroem or RandomFeatures, default="dense"
-        How the Gram matrix is kept: whole, or as landmarks or random features (:mod:`rkhs.features`), whose cost is
-        linear in n. The latter need one kernel, with or without an operator; ``gap_`` is that of the machine on these
-        features. Ridge regression there has no certificates of single samples.
+    storage : {"auto", "dense"}, Leaves, Nystroem or RandomFeatures, default="auto"
+        ``"auto"``: one system up to 8,000 rows, then :class:`~rkhs.features.Leaves` where these are possible. Landmarks
+        and random features (:mod:`rkhs.features`) need one kernel; their ``gap_`` is that of the machine on the
+        features, and ridge regression there has no certificates of single samples.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
         Precision of the computation. Predictions have the dtype of the training inputs.
@@ -148,7 +150,7 @@ class OperatorKernelRegressor(DualRegressor):
     operator: ArrayLike | Literal["covariance"] | None = None
     reg: float | Literal["auto"] = "auto"
     columns: Columns = "raw"
-    storage: StorageLike = "dense"
+    storage: StorageLike | Leaves | Literal["auto"] = "auto"
 
     _matrices = 5.0
     _reads_gaps = True
@@ -179,16 +181,26 @@ class OperatorKernelRegressor(DualRegressor):
         features = self.storage if isinstance(self.storage, Storage) else None
         with self._running() as run:
             training, one_output = self._with_targets(X, y, kernel, sample_weight)
-            if features is None:
-                columns = training.items.shape[1] if kernel.domain == "vectors" else 0
-                outputs = training.targets.shape[1] / len(training)
-                solved = self._matrices if isinstance(options.loss, Squared) and not self._chooses else 9.5
-                matrices = solved + 18.0 * min(1.0, outputs) + 2.0 * outputs
-                run.announce_dense(len(training), matrices, columns, items_bytes(kernel, training.items))
-            gapped = check_gaps(training, kernel, options.loss, dense=features is None)
-            group_ids = self._read_groups(groups, training, kernel, closed=features is None and not gapped)
+            leaves = self._leaves(training, kernel, options.loss)
+            dense = features is None and leaves is None
+            if dense:
+                self._announce(run, training, kernel, options.loss)
+            elif leaves is not None:
+                need = leaves.need(len(training), training.items.shape[1], training.targets.shape[1])
+                run.announce(need, "Use fewer rows")
+            gapped = check_gaps(training, kernel, options.loss, dense=dense)
+            if leaves is None:
+                group_ids = self._read_groups(groups, training, kernel, closed=dense and not gapped)
+            elif groups is not None:
+                self.groups_ = numbered_groups(groups, training.given)[1]
             if gapped:
                 model, solution = fit_with_gaps(run, kernel, training, options)
+            elif leaves is not None:
+                chooses = self._chooses
+                model, solution, self.reg_ = fit_in_leaves(
+                    run, kernel, training, options, leaves, self.groups_, chooses=chooses
+                )
+                self._compared = [] if chooses else None
             elif features is None:
                 regression = self._regression(kernel, training, one_output)
                 self._choose_reg(regression, group_ids)
@@ -196,10 +208,33 @@ class OperatorKernelRegressor(DualRegressor):
                 self._warn_of_overfit(regression)
                 return self
             else:
-                model, solution = fit_in_features(FeatureRows.open(run, features, kernel, training, options))
+                model, solution = fit_in_features(run, features, kernel, training, options)
         self.model_: MachineModel = replace(model, one_output=one_output)
         self._record(solution)
         return self
+
+    def _announce(self, run: Run, training: Training, kernel: OperatorKernel, loss: Loss) -> None:
+        """Announce the memory of a dense fit."""
+        columns = training.items.shape[1] if kernel.domain == "vectors" else 0
+        outputs = training.targets.shape[1] / len(training)
+        solved = self._matrices if isinstance(loss, Squared) and not self._chooses else 9.5
+        matrices = solved + 18.0 * min(1.0, outputs) + 2.0 * outputs
+        run.announce_dense(len(training), matrices, columns, items_bytes(kernel, training.items))
+
+    def _leaves(self, training: Training, kernel: OperatorKernel, loss: Loss) -> Leaves | None:
+        """The leaves of the fit; None for one system."""
+        fits = takes_leaves(kernel) and isinstance(loss, Squared)
+        if isinstance(self.storage, Leaves):
+            if not fits:
+                raise InputError(
+                    "storage=Leaves() needs the squared loss and one kernel of dense vectors, without operator; "
+                    "storage=Nystroem(m) takes others"
+                )
+            return self.storage
+        many = len(training) > MOST_DENSE_ROWS and isinstance(self.storage, str) and self.storage == "auto"
+        if many and fits and not bool(training.targets.isnan().any()):
+            return Leaves()
+        return None
 
     def _resolved(self, X: Any, **data: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
         kernel, options = read_operator_kernel(self.kernel, self.operator, X, center=self.center), self._read_options()

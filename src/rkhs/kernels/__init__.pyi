@@ -6,6 +6,7 @@ from rkhs.kernels.combined.alignment import (
 )
 from rkhs.kernels.combined.derived import (
     GaussianOf as GaussianOf,
+    MappedInputs as MappedInputs,
     Normalized as Normalized,
     ScaledInputs as ScaledInputs,
 )

@@ -13,6 +13,7 @@ from rkhs.models.deep_rkm import (
     DeepRKMModel as DeepRKMModel,
     DeepRKMQuality as DeepRKMQuality,
 )
+from rkhs.models.fold_machines import FoldMachines as FoldMachines
 from rkhs.models.functions import (
     CodeRegression as CodeRegression,
     Expansion as Expansion,

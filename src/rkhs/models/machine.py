@@ -66,6 +66,7 @@ class MachineModel(Stored):
     one_output: bool = False  # whether targets were numbers, not rows
     gram_of_outputs: GramOf | None = None  # of outputs that are features, if the estimator stores them
     reg: float | None = None  # None with sample weights, gaps, landmarks or random features
+    left_out: np.ndarray | None = None  # (n, q): with leaves, ``y_i`` less the prediction without row i
     equal_alone: bool | None = None  # whether equal rows with equal targets are left out one by one: they are no copies
 
     def raw(self, items: Items) -> list[Tensor]:
@@ -76,6 +77,8 @@ class MachineModel(Stored):
 
     def values(self, items: Items, C: Tensor) -> Tensor:
         """Coordinates (m, r) for coefficients of shape (n, r)."""
+        if not self.map.whole:
+            return self.map.times(items, self.kernel.pairs[0]._times(C))
         return self.kernel.apply(self.raw(items), C)
 
     def outputs(self, U: Tensor) -> Tensor:
@@ -89,6 +92,11 @@ class MachineModel(Stored):
         """Whether leave-one-out residuals have a closed form."""
         plain = all(term.operator is None for term in self.kernel.pairs)
         return isinstance(self.loss, Squared) and plain and self.map.whole and self.reg is not None
+
+    @property
+    def has_sets(self) -> bool:
+        """Whether sets need neither further rows nor the Gram matrix of the fit."""
+        return self.left_out is not None or (self.leaves_out and self.map.kept is not None)
 
     def calibrated(self, gram: Tensor | None = None) -> Calibration:
         """Leave-one-out calibration of the machine; ``gram``: Gram matrix (n, n) of a precomputed kernel."""

@@ -19,6 +19,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,12 @@ from torch import Tensor
 
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
+from rkhs._core.linalg import solve_safely
 from rkhs.losses import EpsilonHuberLoss, Loss
 from rkhs.protocols import Resolvent
 from rkhs.spaces.feature_gram import FeatureGram
+
+_FEW = 500  # rows: with fewer, eigenvectors cost little, and show what rounding does
 
 
 class RowLoss(ABC):
@@ -235,6 +239,10 @@ class _Basis:
         self._grams, self._factors = grams, factors
         self._pairs: tuple[Tensor, Tensor] | None = None
 
+    @property
+    def known(self) -> bool:
+        return self._pairs is not None
+
     def pairs(self) -> tuple[Tensor, Tensor]:
         if self._pairs is None:
             terms = [K if factor == 1.0 else factor * K for K, factor in zip(self._grams, self._factors, strict=True)]
@@ -352,6 +360,17 @@ class DualProblem:
         if not isinstance(self.basis, _Basis):
             raise InputError("a Gram matrix of features has no eigenvectors computed; use solver='auto' or 'admm'")
         return self.basis.pairs()[::-1]
+
+    @cached_property
+    def ridge(self) -> Tensor | None:
+        """Solution (n, q) of one problem of the squared loss by a Cholesky factorisation; None: by eigenvectors."""
+        (K,), a = self.grams, self._operator_eigenvalues()
+        if not isinstance(self.basis, _Basis) or self.basis.known or len(a) > 1 or self.shape[0] < _FEW:
+            return None
+        assert isinstance(K, Tensor)
+        G = K * a if float(a) != 1.0 else K.clone()
+        G.diagonal().add_(self.rows.curvature)
+        return solve_safely(G, self.targets)
 
     def extremes(self) -> tuple[Tensor, Tensor]:
         """Smallest and largest eigenvalue of ``K (x) A``; weights that differ stand for equal rows."""

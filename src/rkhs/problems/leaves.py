@@ -13,10 +13,11 @@ both sides, with weights that sum to one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -49,19 +50,33 @@ class Halves:
     widths: Tensor  # (2^depth - 1,): half of the widths of the zones in which both sides count
 
     @classmethod
-    def of(cls, Z: Tensor, depth: int, blended: int) -> tuple[Self, list[Tensor]]:
-        """The tree of codes of shape (n, p), and the rows of its leaves; by rank, for equal codes are halved too."""
+    def of(
+        cls,
+        Z: Tensor,
+        depth: int,
+        blended: int,
+        direction: Callable[[Tensor], Tensor] | None = None,
+        shared: int = 0,
+    ) -> tuple[Self, list[Tensor]]:
+        """The tree of codes of shape (n, p), and the rows of its leaves; by rank, for equal codes are halved too.
+
+        ``direction(rows)``: the normal of a cut of these rows; None: their principal axis. ``shared`` rows on each side
+        of a cut are in both halves.
+        """
         parts, found = [torch.arange(len(Z), device=Z.device)], []
         for _ in range(depth):
             sides = []
             for rows in parts:
-                X = Z[rows] - Z[rows].mean(0)
-                normal = fix_signs(torch.linalg.eigh(X.mT @ X)[1][:, -1:])[:, 0]
-                order = torch.argsort(Z[rows] @ normal, stable=True)
-                s, half = (Z[rows] @ normal)[order], len(rows) // 2
+                normal = principal_axis(Z[rows]) if direction is None else direction(rows)
+                along = Z[rows] @ normal
+                order = torch.argsort(along, stable=True)
+                s, half = along[order], len(rows) // 2
                 cut, near = 0.5 * (s[half - 1] + s[half]), min(blended, half)
-                found.append((normal, cut, (0.5 * (s[half + near - 1] - s[half - near])).clamp_min(_NARROW)))
-                sides += [rows[order[:half]], rows[order[half:]]]
+                width = 0.5 * (s[half + near - 1] - s[half - near])
+                if shared > 0:  # every row of the zone is in both halves
+                    width = torch.minimum(cut - s[half - near], s[half + near - 1] - cut)
+                found.append((normal, cut, width.clamp_min(_NARROW)))
+                sides += [rows[order[: half + shared]], rows[order[max(half - shared, 0) :]]]
             parts = sides
         if not found:
             return cls(Z[:0], Z[0, :0], Z[0, :0]), parts
@@ -129,6 +144,21 @@ class LeavesLayer:
             return LocalDecoder(**vars(self.whole.solve(Z)), halves=halves, leaves=leaves, directions=self.directions)
         ((A, found),) = leaves
         return AnchoredDecoder(A, found.coefficients, found.linear, found.value + self.whole.offset, Z[:0])
+
+
+def one_leaf(Z: Tensor, sides: np.ndarray, direction: Callable[[Tensor], Tensor]) -> Tensor:
+    """Rows of the leaf on the given sides (depth,) of the cuts, 0 or 1, without the other leaves. O(n p)."""
+    rows = torch.arange(len(Z), device=Z.device)
+    for side in sides:
+        order, half = torch.argsort(Z[rows] @ direction(rows), stable=True), len(rows) // 2
+        rows = rows[order[half:] if side else order[:half]]
+    return rows
+
+
+def principal_axis(Z: Tensor) -> Tensor:
+    """Direction of largest variance of rows (n, p), shape (p,)."""
+    X = Z - Z.mean(0)
+    return fix_signs(torch.linalg.eigh(X.mT @ X)[1][:, -1:])[:, 0]
 
 
 def _with_nearest(Z: Tensor, part: Tensor, count: int) -> Tensor:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.base import clone
 
 from rkhs._core.errors import RkhsError, unwarned
@@ -132,7 +131,7 @@ def _left_out(
         X, options = np.array(items.smiles, dtype=object)[rows], {"kernel": MoleculeKernel()}
     elif items.kind == "gram":
         X = X[:, rows]
-        options, gram = {"kernel": "precomputed"}, torch.as_tensor(X)
+        options, gram = {"kernel": "precomputed"}, X
     elif items.kind in ("vectors", "table") and items.cells is not None:
         X = items.cells[rows]  # a frame as its cells, which are shuffled later
     elif items.numbers is None:
@@ -143,8 +142,7 @@ def _left_out(
         residuals = machine.nested_residuals(X, Y)
     if residuals is not None:
         return machine, X, Y - residuals, True
-    left = machine.model_.calibrated(gram).in_groups(machine.groups_)
-    return machine, X, Y - machine.model_.in_units(left.residuals).reshape(Y.shape), False
+    return machine, X, Y - machine.left_out_residuals(gram=gram).reshape(Y.shape), False
 
 
 def _score_numbers(machine: Any, true: np.ndarray, left_out: np.ndarray, nested: bool) -> Score:
@@ -181,11 +179,11 @@ def _permutation_importances(
     if len(names) < 2:
         return [], 0.0
     tried = _related(X, predicted)
-    found = [_change(machine, X, j) for j in tried]
-    shuffled = X[np.random.default_rng(1).permutation(len(X)), tried[int(np.argmax(found))]]
-    with_noise = np.column_stack([X, shuffled])
+    strongest = tried[int(np.argmax([_change(machine, X, j) for j in tried]))]
+    with_noise = np.column_stack([X, X[np.random.default_rng(1).permutation(len(X)), strongest]])
     with unwarned(UserWarning):
-        chance = _change(clone(machine).fit(with_noise, Y), with_noise, -1)
+        other = clone(machine).fit(with_noise, Y)  # one machine for all: its metric weighs them alike
+    found, chance = [_change(other, with_noise, j) for j in tried], _change(other, with_noise, -1)
     return sorted(zip((names[j] for j in tried), found, strict=True), key=lambda pair: -pair[1]), chance
 
 

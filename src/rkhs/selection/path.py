@@ -80,6 +80,19 @@ def held_out_parts(n: int, seed: int = 0, *, at_most: int | None = None) -> list
     return [(np.sort(order[cut : cut + most]), np.sort(order[: min(cut, _MAX_HELD_OUT)]))]
 
 
+def subsample(n: int, groups: np.ndarray | None, size: int, seed: int, number: int = 0) -> np.ndarray:
+    """Indices of about ``size`` of ``n`` rows in whole groups, numbered from 0 (n,).
+
+    Those of different numbers have none in common.
+    """
+    rng, first = np.random.default_rng(seed), number * size
+    if groups is None:
+        return np.sort(rng.permutation(n)[first : first + size])
+    order = rng.permutation(int(groups.max()) + 1)
+    ends = np.cumsum(np.bincount(groups)[order]) - 1
+    return np.flatnonzero(np.isin(groups, order[(ends >= first) & (ends < first + size)]))
+
+
 def progress_reporter(name: str, verbose: int | Literal["auto"], parts: int = 1) -> Callable[..., None]:
     """Callback that shows progress along a path; the final fit counts as one more."""
     begun = time.perf_counter()

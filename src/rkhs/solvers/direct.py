@@ -52,8 +52,11 @@ class Direct(GapSolver):
     def _run(self, problem: Any, start: Tensor | None, results: BatchResults, monitor: Monitor) -> None:
         if not problem.separable:
             return super()._run(problem, start, results, monitor)
-        Q, spectrum = problem.eigenbasis()
-        W = _in_basis(Q, problem.targets[..., None], 1.0 / (spectrum[..., None] + problem.rows.curvature))
+        if problem.shape[2] == 1 and problem.ridge is not None:
+            W = problem.ridge[..., None]
+        else:
+            Q, spectrum = problem.eigenbasis()
+            W = _in_basis(Q, problem.targets[..., None], 1.0 / (spectrum[..., None] + problem.rows.curvature))
         # The gap of a closed form is rounding error, which may exceed a small tol.
         results.limits.clamp_min_(1e3 * torch.finfo(W.dtype).eps * float(problem.null_value().max()))
         left = results.record(problem, W, 1, monitor)

@@ -22,7 +22,7 @@ RESULTS = """Ranking RobustFit Diagnostics Bound Disentanglement Stability Ridge
 KernelChoice Curves Fingerprints Molecules DecodingQuality Reconstruction
 CodeComparison HeadScore Sizes RiskCoverage Plan"""
 WITH_ANOTHER = """as_augmentation as_constraint augmented ArcCosineMap ConcatenatedMap FourierMap LandmarkMap LinearMap
-MinHashMap SparseMap WholeMap OperatorSum basis_functions leverage_scores
+Leaves LeavesMap MinHashMap SparseMap WholeMap OperatorSum basis_functions leverage_scores
 read_items"""
 LEFT_OUT = {
     **dict.fromkeys(ABSTRACT.split(), "an abstract class: its subclasses are fuzzed"),

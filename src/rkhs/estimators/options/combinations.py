@@ -21,7 +21,7 @@ from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Loss, Squared, as_loss
 from rkhs.solvers.base import Solver
 from rkhs.solvers.registry import DESCENTS
-from rkhs.spaces.features import Storage
+from rkhs.spaces.features import Leaves, Storage
 
 FINITE = ("landmarks", "random features")
 
@@ -195,6 +195,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "KernelContrastive": (_dense("strict: False", "strict=True", "use strict=False"),),
     "OperatorKernelRegressor": (_dense("terms: one", "a sum of kernels with operators", "use one kernel"),),
+    "OperatorKernelRegressorCV": (),
     "fit_robust": (
         _rule("", "layers: one", _ROBUST.format("one hidden layer")),
         _rule("", "loss: squared", _ROBUST.format("loss='squared'")),
@@ -211,6 +212,8 @@ _WHY = {"KernelAutoencoder": ". The encoder needs a factor of the Gram matrix, w
 _MORE_STORAGES = {
     "KernelAutoencoder": _CHOSEN,
     "KernelPCA": ("dense", "blocked", "Nystroem", "RandomFeatures"),
+    "OperatorKernelRegressor": (*_CHOSEN, "Leaves"),
+    "OperatorKernelRegressorCV": ("auto", "dense", "Leaves"),
     "fit_robust": _CHOSEN,
 }
 
@@ -248,6 +251,8 @@ def kind_of_engine(given: Any) -> str:
 
 def kind_of_storage(given: Storage | str) -> str:
     """The value of the axis of storages."""
+    if isinstance(given, Leaves):
+        return "leaves"
     if not isinstance(given, Storage):
         return str(given)
     return "landmarks" if given.keeps_items else "random features"
@@ -304,7 +309,10 @@ def check_combination(name: str, parameters: Mapping[str, Any], **known: str) ->
 def _check_storage(name: str, storage: Storage | str) -> None:
     """Refuse a storage that an estimator does not have."""
     allowed = _MORE_STORAGES.get(name, _STORAGES)
-    if isinstance(storage, Storage) and not isinstance(storage, type):
+    kind = type(storage).__name__
+    if isinstance(storage, Leaves) and kind in allowed:
+        storage.check()
+    elif isinstance(storage, Storage) and not isinstance(storage, type) and "Nystroem" in allowed:
         storage.check()
         if getattr(storage, "kernel", None) is not None:
             raise InputError(f"storage={storage!r} must leave kernel=None: the kernel is that of {name}")

@@ -28,7 +28,7 @@ _WITHOUT_STORAGE = {
     "GramTransformer": "Use Nystroem(1000) of rkhs.features in its place, whose inner products are nearly the same",
     "FunctionalKernelRegressor": f"Use {_ON_LANDMARKS}, on curves at the same times as rows, or fewer curves",
     "InputOutputKernelRegressor": f"Use fewer rows, or {_ON_LANDMARKS} where outputs are vectors",
-    "OperatorKernelRegressorCV": f"Use {_ON_LANDMARKS}, with reg given, or fewer rows",
+    "OperatorKernelRegressorCV": f"Use kernel='auto' on rows of numbers, {_ON_LANDMARKS}, or fewer rows",
 }
 """The way out of an estimator without ``storage``; of others, fewer rows."""
 
@@ -48,7 +48,7 @@ def dense_advice(name: str, parameters: Mapping[str, Any], n: int, columns: int,
     there = SHARE * available_bytes()
     rows = int((there / (max(matrices, _MATRICES) * (4 if parameters.get("dtype") == "float32" else 8))) ** 0.5)
     fewer = f"at most some {rows:,} rows fit"
-    if "storage" not in parameters:
+    if "storage" not in parameters or name in _WITHOUT_STORAGE:
         return f"{_WITHOUT_STORAGE.get(name, 'Use fewer rows')}; here {fewer}"
     p = parameters.get("n_components")
     p = p if isinstance(p, int) else 10

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 from torch import Tensor
@@ -21,15 +22,23 @@ from rkhs.estimators.choice_report import overfit_sentence
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.joint_items import JointItems
 from rkhs.estimators.options.arguments import Device, Dtype, LossLike, MachineSolverLike
+from rkhs.estimators.regression.cross_sets import (
+    deviations_of_leaves,
+    machines_of_folds,
+    p_values_of_folds,
+    sets_of_folds,
+    sets_of_leaves,
+)
 from rkhs.estimators.regression.options import MachineOptions
 from rkhs.estimators.regression.sets import LeftOutMachine, SetShape, left_out_sets, read_coverage, split_sets
 from rkhs.estimators.regression.terms import FIXED_REG, Regression
 from rkhs.estimators.training import RowWeights, Training
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, Squared, as_loss
-from rkhs.models import MachineModel, PredictionSets, path_values
+from rkhs.models import FoldMachines, MachineModel, PredictionSets, path_values
 from rkhs.outputs import OutputSpace
 from rkhs.problems.certificates import sample_report
+from rkhs.selection.input_metric import KINDS
 from rkhs.spaces.features import FeatureMap
 
 
@@ -235,6 +244,8 @@ class KernelMachine(KernelEstimator):
 class VectorRegressor(RegressorMixin, KernelMachine):
     """Base of the regressors whose outputs are vectors: predictions, conformal sets, p-values and the score."""
 
+    fold_machines_: FoldMachines | None = None  # of a learned metric, once sets or p-values were asked for
+
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict the outputs of new items.
 
@@ -256,6 +267,8 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         values = give_back(predicted, X)
         if not return_std:
             return values
+        if self.model_.left_out is not None:
+            return values, deviations_of_leaves(self, X).reshape(np.shape(values))
         found = LeftOutMachine(self, self.model_, X)
         return values, found.each(found.deviations).reshape(np.shape(values))
 
@@ -320,6 +333,10 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         """
         check_is_fitted(self)
         coverage = read_coverage(coverage, shape)
+        if held_out is None and self.model_.left_out is not None:
+            return sets_of_leaves(self, X, coverage, shape)
+        if held_out is None and (folds := self._folds_of_metric()) is not None:
+            return sets_of_folds(self, folds, X, coverage, shape)
         if held_out is None:
             return left_out_sets(LeftOutMachine(self, self.model_, X, diag, gram), coverage, shape)
         other, y = held_out
@@ -344,9 +361,51 @@ class VectorRegressor(RegressorMixin, KernelMachine):
         machine, and as there a new row takes part in the scales of columns, in O(n^2 d + n^3), where these were
         estimated from few rows. Parameters and errors as in :meth:`predict_set`.
         """
+        if self.model_.left_out is not None:
+            raise InputError(
+                "p_values compares a row with all others, which leaves do not; fit KernelNovelty to some of the rows"
+            )
+        if (folds := self._folds_of_metric()) is not None:
+            return p_values_of_folds(self, folds, X)
         found = LeftOutMachine(self, self.model_, X, diag, gram)
         joint = self._joint_p_values(found)
         return found.each(found.calibration.p_values) if joint is None else joint
+
+    def left_out_residuals(self, *, gram: ArrayLike | None = None) -> np.ndarray:
+        """Residuals of the training rows, each by the fit without it, and without the rows of its group.
+
+        The settings stay as they are, a learned metric too: compare
+        :meth:`OperatorKernelRegressorCV.nested_residuals`.
+
+        Parameters
+        ----------
+        gram : array of shape (n, n), optional
+            The Gram matrix of the fit, with ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            ``y_i`` less the prediction. O(n^3); of leaves they are known.
+
+        Raises
+        ------
+        InputError
+            Where rows cannot be left out in closed form.
+        """
+        check_is_fitted(self)
+        if self.model_.left_out is not None:
+            return np.asarray(self.model_.left_out)
+        K = None if gram is None else torch.as_tensor(np.asarray(gram, dtype=np.float64))
+        return self.model_.in_units(self.model_.calibrated(K).in_groups(self.groups_).residuals)
+
+    def _folds_of_metric(self, few: int = 0) -> FoldMachines | None:
+        """Machines of folds of few rows, or where their metric was learned from them; fitted when first asked for."""
+        learned = getattr(self, "metric_", None) in KINDS or self.model_.map.width <= few
+        if not (learned and self.model_.leaves_out):
+            return None
+        if self.fold_machines_ is None:
+            self.fold_machines_ = machines_of_folds(self.model_, self.groups_)
+        return self.fold_machines_
 
     def _joint_p_values(self, found: LeftOutMachine) -> np.ndarray | None:
         """P-values, scales and bandwidths re-estimated with each new item; None where that changes (almost) nothing."""

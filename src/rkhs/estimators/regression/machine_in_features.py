@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -18,10 +20,20 @@ from rkhs.solvers import ADMM, Direct
 from rkhs.spaces.feature_gram import FeatureGram
 from rkhs.spaces.rounding import warn_of_rounding
 
+if TYPE_CHECKING:
+    from rkhs.estimators.regression.options import MachineOptions
+    from rkhs.estimators.run import Run
+    from rkhs.estimators.training import Training
+    from rkhs.kernels import OperatorKernel
+    from rkhs.spaces.features import Storage
 
-def fit_in_features(rows: FeatureRows) -> tuple[MachineModel, Solution]:
+
+def fit_in_features(
+    run: Run, storage: Storage, kernel: OperatorKernel, training: Training, options: MachineOptions
+) -> tuple[MachineModel, Solution]:
     """The machine of one kernel ``k A`` in finite features."""
-    loss, solver = rows.options.loss, rows.options.solver
+    rows = FeatureRows.open(run, storage, kernel, training, options)
+    loss, solver = options.loss, options.solver
     squared = isinstance(loss, Squared)
     allowed, kind = ("direct", Direct) if squared else ("admm", ADMM)
     if not isinstance(solver, kind) and solver not in ("auto", allowed):

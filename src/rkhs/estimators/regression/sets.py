@@ -135,13 +135,6 @@ class LeftOutMachine:
 
 def left_out_sets(found: LeftOutMachine, coverage: float, shape: SetShape) -> PredictionSets:
     """Prediction sets of a machine from leave-one-out residuals."""
-    return left_out_answers(found, coverage, shape)[0]
-
-
-def left_out_answers(
-    found: LeftOutMachine, coverage: float, shape: SetShape, *more: Callable[[NewItems], np.ndarray]
-) -> tuple[Any, ...]:
-    """Prediction sets from leave-one-out residuals, and the values of further functions of the new items."""
     model, calibration, residuals = found.model, found.calibration, found.residuals
     one = residuals.shape[1] == 1
     limits = {
@@ -151,21 +144,21 @@ def left_out_answers(
 
     def of_tile(new: NewItems) -> tuple[np.ndarray, ...]:
         center = model.outputs(new.values).numpy()
-        return center, limits(new, coverage), *(function(new) for function in more)
+        return center, limits(new, coverage)
 
-    center, limit, *others = found.each(of_tile)
+    center, limit = found.each(of_tile)
     if shape == "ball":
-        return PredictionSets(coverage, found.guarantee, center, radius=limit), *others
+        return PredictionSets(coverage, found.guarantee, center, radius=limit)
     if shape == "ellipsoid":
         B = model.in_units(torch.eye(model.output.dim, dtype=torch.float64))
-        metric, unit = _unit_metric(B.T @ calibration.dual_moments.numpy() @ B)
-        return PredictionSets(coverage, found.guarantee, center, radius=unit * limit, metric=metric), *others
+        metric, unit = unit_metric(B.T @ calibration.dual_moments.numpy() @ B)
+        return PredictionSets(coverage, found.guarantee, center, radius=unit * limit, metric=metric)
     if one:
         ends = _chosen_ends(found, coverage) if found.exact and found.machine._compared is not None else limit
         ends = ends.reshape(-1, 2, *center.shape[1:])
         guarantee = "at least" if found.exact else "about"
-        return PredictionSets(coverage, guarantee, center, center + ends[:, 0], center + ends[:, 1]), *others
-    return PredictionSets(coverage, "about", center, center - limit, center + limit), *others
+        return PredictionSets(coverage, guarantee, center, center + ends[:, 0], center + ends[:, 1])
+    return PredictionSets(coverage, "about", center, center - limit, center + limit)
 
 
 def _chosen_ends(found: LeftOutMachine, coverage: float) -> np.ndarray:
@@ -182,7 +175,7 @@ def split_sets(
     k, fitted = len(residuals), model.in_units(as_tensor(model.coefficients))  # residuals, if the loss is squared
     sizes = np.sqrt((fitted**2).mean(0))
     scale = np.where(sizes > 0.0, sizes, 1.0)
-    metric = _unit_metric(fitted.T @ fitted)[0] if shape == "ellipsoid" else None
+    metric = unit_metric(fitted.T @ fitted)[0] if shape == "ellipsoid" else None
     scores = (np.abs(residuals) / scale).max(1) if shape in ("auto", "box") else lengths(residuals, metric)
     place = conformal_rank(coverage, k)
     q = float("inf") if place > k else float(np.sort(scores)[place - 1])
@@ -192,7 +185,7 @@ def split_sets(
     return PredictionSets(coverage, "at least", center, center - half, center + half)
 
 
-def _unit_metric(moments: np.ndarray) -> tuple[np.ndarray, float]:
+def unit_metric(moments: np.ndarray) -> tuple[np.ndarray, float]:
     """The inverse of a matrix (q, q), scaled to determinant one, and the square root of the scale."""
     values, V = np.linalg.eigh(moments)
     if values[0] <= 1e-12 * values[-1]:

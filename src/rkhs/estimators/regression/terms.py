@@ -19,7 +19,7 @@ from rkhs.problems.certificates import sample_report
 from rkhs.problems.dual import DualProblem, dual_problem
 from rkhs.protocols import Reason, Solution
 from rkhs.selection.loss_scale import copies, effective_gram, typical_residual, warn_of_repeats
-from rkhs.selection.operator_path import left_out_path, regs_above_rounding
+from rkhs.selection.operator_path import errors_of_subsamples, left_out_path, regs_above_rounding
 from rkhs.spaces import training_gram
 from rkhs.spaces.features import WholeMap
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 
 REGS = np.logspace(0.0, -8.0, 17)
+MANY_ROWS = 2000
+"""Rows from which regularisers are compared on subsamples."""
+
 FIXED_REG = 1e-3  # where no error of left-out rows has a closed form
 
 
@@ -116,20 +119,32 @@ class Regression:
         """
         if len(self.grams) > 1 or not isinstance(loss, Squared):
             return FIXED_REG, None, None
-        K, (A,), U = self.grams[0], self.operators, self.targets
-        values, turned = (U.new_ones(U.shape[1]), None) if A is None else torch.linalg.eigh(A)
-        unit = self._mean_size * float(values.max() if len(values) else 1.0)
+        K, U = self.grams[0], self.targets
         w = U.new_full((len(U),), 1.0 / len(U)) if self.training.weights is None else self.training.weights
-        regs = REGS * (unit or 1.0)
-        if len(values):
-            regs = regs_above_rounding(regs, K, values)
+        T, values, regs = self._compared_regs()
+        if len(U) > MANY_ROWS:
+            errors = errors_of_subsamples(K, T, values, regs, w, group_ids, self._copies)
+            return float(regs[int(np.argmin(errors))]), float(errors.min()), []
         groups = self._warned_copies(K, U) if group_ids is None else None
-        path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups, group_ids)
-        errors = [float(w @ (residuals * residuals).sum(1)) for residuals, _ in path]
+        path = left_out_path(K, T, values, regs, w, groups, group_ids)
+        errors = np.array([float(w @ (residuals * residuals).sum(1)) for residuals, _ in path])
         best = int(np.argmin(errors))
         alone = groups is not None and len(np.unique(groups)) == len(self.targets)
-        share = errors[best] / (float(w @ (U * U).sum(1)) or 1.0)
+        share = float(errors[best]) / (float(w @ (U * U).sum(1)) or 1.0)
         return float(regs[best]), share, [(None, regs)] if alone else []
+
+    def _compared_regs(self) -> tuple[Tensor, Tensor, np.ndarray]:
+        """Targets (n, r) in the eigenbasis of the operator, its eigenvalues (r,), and the regularisers to compare."""
+        (A,), U = self.operators, self.targets
+        if A is None:
+            values, T = U.new_ones(U.shape[1]), U
+        else:
+            values, turned = torch.linalg.eigh(A)
+            T = U @ turned
+        if not len(values):
+            return T, values, REGS * (self._mean_size or 1.0)
+        regs = REGS * (self._mean_size * float(values.max()) or 1.0)
+        return T, values, regs_above_rounding(regs, self.grams[0], values)
 
     def problem(self, losses: Loss | list[Loss], regs: float | list[float]) -> DualProblem:
         """The dual problem, or a batch of them."""

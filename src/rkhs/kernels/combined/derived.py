@@ -263,3 +263,53 @@ class ScaledInputs(Mapped):
 
     def _back(self, G: Tensor, X: Tensor) -> Tensor:
         return G * self._factors(X)
+
+
+class MappedInputs(Mapped):
+    """A kernel on linear combinations of the columns, ``k(x, y) = base(W^T x, W^T y)``: a metric of the inputs.
+
+    A kernel of the Euclidean distance becomes one of the distance ``(x - y)^T W W^T (x - y)``.
+
+    Parameters
+    ----------
+    base : Kernel
+        On vectors.
+    W : array of shape (d, r)
+        A combination a column; finite, and not all zero.
+
+    References
+    ----------
+    Radhakrishnan, Beaglehole, Pandit and Belkin (2024), Mechanism for feature learning in neural networks and
+    backpropagation-free machine learning models, Science 383.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Linear, MappedInputs
+    >>> MappedInputs(Linear(), [[1.0], [0.5]])([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[10.]])
+    """
+
+    def __init__(self, base: Kernel, W: Any) -> None:
+        self.base = base
+        self.W = W
+
+    def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
+        """Resolve the base kernel on the combinations."""
+        (base,) = self.parts
+        resolved = base.resolve(self._mapped(X), weights)
+        return self if resolved is base else MappedInputs(resolved, self.W)
+
+    def _mapped(self, X: Tensor) -> Tensor:
+        return X @ self._combinations(X)
+
+    def _combinations(self, X: Tensor) -> Tensor:
+        W = real_array(self.W, "MappedInputs.W")
+        if W.ndim != 2 or len(W) != X.shape[1] or not np.isfinite(W).all() or not W.any():
+            raise InputError(
+                f"MappedInputs.W must be a finite matrix with {X.shape[1]} rows, one per column of X, not all zero; "
+                f"got shape {W.shape}"
+            )
+        return tensor_like(W, X)
+
+    def _back(self, G: Tensor, X: Tensor) -> Tensor:
+        return G @ self._combinations(X).mT

@@ -6,6 +6,7 @@ from rkhs.spaces.features.base import (
     Storage as Storage,
 )
 from rkhs.spaces.features.filled_table import FilledTable as FilledTable
+from rkhs.spaces.features.leaves import Leaves as Leaves, LeavesMap as LeavesMap
 from rkhs.spaces.features.nystroem import LandmarkMap as LandmarkMap, Nystroem as Nystroem
 from rkhs.spaces.features.random_features import (
     ArcCosineMap as ArcCosineMap,

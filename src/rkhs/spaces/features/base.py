@@ -89,9 +89,18 @@ class FeatureMap(Configurable):
         """Number of features."""
         return self.width
 
+    @property
+    def row_size(self) -> int:
+        """Numbers per row that are in memory while features are evaluated."""
+        return self.width
+
     @abstractmethod
     def raw(self, items: Any) -> Tensor:
         """The cheap part of the features of a tile of items, a new tensor of shape (m, width)."""
+
+    def times(self, items: Any, C: Tensor) -> Tensor:
+        """``raw(items) C`` of shape (m, p), for coefficients (width, p)."""
+        return self.raw(items).to(C) @ C
 
     def whiten(self, V: Tensor) -> Tensor:
         """``W V`` of shape (width, p) for ``V`` of shape (dim, p)."""
