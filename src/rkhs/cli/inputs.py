@@ -199,7 +199,6 @@ def _objects(args: argparse.Namespace, file: Path, kind: str | None, read: dict[
 
 def read_source(args: argparse.Namespace, source: Source, **known: Any) -> Dataset:
     """The items of a file: of a frame what is left of its columns."""
-    file = Path(source.path)
     if source.items is not None:
         data = source.items
         if args.columns is not None or getattr(args, "drop_columns", None) is not None:
@@ -209,14 +208,15 @@ def read_source(args: argparse.Namespace, source: Source, **known: Any) -> Datas
         dropped = [] if args.transpose else named_columns(getattr(args, "drop_columns", None))
         data = items_of(
             source.chosen(named_columns(args.columns), dropped),
-            file,
+            Path(f"{source.path} (rows from {source.start + 1})" if source.start else source.path),
             kind,
             smiles_column=args.smiles,
             fingerprint=fingerprint_options(args),
             kinds=known.get("kinds"),
         )
     if source.start:
-        data = replace(data, start=source.start)
+        skipped = tuple(replace(bad, row=bad.row + source.start) for bad in data.skipped)
+        data = replace(data, source=source.path, start=source.start, skipped=skipped)
     gram = getattr(args, "gram", False)
     if gram:
         data = as_gram_matrix(data, gram)
