@@ -71,8 +71,7 @@ def molecules(frame: Any, column: Any, source: str, recipe: dict[str, Any]) -> D
     """Fingerprints of a column of SMILES; what cannot be read is left out with ``on_error="skip"``."""
     from rkhs.data.cells import column_cells, row_names, row_title
 
-    cells = column_cells(frame[column], source, "text")
-    smiles = ["" if cell is None else cell for cell in cells]
+    smiles = ["" if cell is None else cell for cell in column_cells(frame[column], source, "text")]
     counts = recipe.get("fingerprint") == "counts"
     options = {"fingerprint": "morgan", "radius": RADIUS, "n_bits": N_BITS, "on_error": "raise"} | recipe
     options |= {"fingerprint": "morgan" if counts else options["fingerprint"], "counts": counts}
