@@ -252,3 +252,17 @@ def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: py
     np.testing.assert_allclose(classifier.predict_proba(np.stack([A, B], axis=1)), shares, rtol=5e-6)
     truth = np.where(SIDE > 0, "yes", "no")[20:]
     assert np.mean([row["churn"] for row in found[20:]] == truth) > 0.8
+
+
+def test_truth_values_are_classes(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    frame = pandas.DataFrame(X, columns=["a", "b"]).assign(flag=X[:, 0] > 0)
+    frame.to_csv("t.csv", index=False)
+    frame.astype({"flag": object}).assign(flag=frame["flag"].where(frame.index > 2)).to_csv("gaps.csv", index=False)
+    for name in ("t.csv", "gaps.csv"):
+        assert main(["fit", name, "--predict", "flag", "-o", "m.rkhs"]) == 0
+        assert main(["predict", "m.rkhs", "t.csv", "-o", "p.csv"]) == 0
+        found = pandas.read_csv("p.csv")
+        assert (found["flag"] == frame["flag"]).mean() > 0.9
+        assert {"p(False)", "p(True)"} <= set(found.columns)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import rkhs
-from rkhs.cli import inputs
+from rkhs.cli import decode, inputs
 from rkhs.cli.classification import suspicious_labels, suspicious_sentence
 from rkhs.cli.main import main
 from rkhs.data import Dataset, load_molecules
@@ -54,6 +54,34 @@ def test_a_file_gives_the_same_bits_whole_and_in_parts(command: str, monkeypatch
         assert (
             Path("parts.csv").read_bytes() == Path(f"{name}.whole").read_bytes() == Path("new.csv.whole").read_bytes()
         )
+
+
+def test_rows_left_out_of_a_part_have_their_numbers_in_the_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = Path("new.csv").read_text().splitlines()
+    Path("gap.csv").write_text("\n".join([*lines[:100], ",,", *lines[100:]]) + "\n")
+    assert main(["transform", "m.rkhs", "known.csv", "-o", "z.csv"]) == 0
+    decoding = ["decode", "m.rkhs", "z.csv", "--candidates", "gap.csv", "--n-best", "2", "-o"]
+    for command in ("predict", "novelty"):
+        assert main(words(command, "gap.csv", f"{command}.csv")) == 0
+    assert main([*decoding, "best.csv"]) == 0
+    monkeypatch.setattr(inputs, "_LARGE", 1)
+    monkeypatch.setattr(inputs, "_PART", 64)
+    monkeypatch.setattr(decode, "_CANDIDATES", 64)
+    capsys.readouterr()
+    for command in ("predict", "novelty"):
+        assert main(words(command, "gap.csv", "parts.csv")) == 0
+        pd.testing.assert_frame_equal(pd.read_csv("parts.csv"), pd.read_csv(f"{command}.csv"))
+        assert "left out (no known cell): rows 100\n" in capsys.readouterr().err
+    assert main([*decoding, "parts.csv"]) == 0
+    found, whole = pd.read_csv("parts.csv"), pd.read_csv("best.csv")
+    assert found["candidate"].tolist() == whole["candidate"].tolist()
+    assert (whole["candidate"] > 100).any()
+    assert not (whole["candidate"] == 100).any()
+    Path("bad.csv").write_text("\n".join([*lines[:100], "1,2,inf", *lines[100:]]) + "\n")
+    assert main(words("predict", "bad.csv", "parts.csv")) == 2
+    assert "bad.csv (rows from 65)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("output", ["out.csv", "out.xlsx", "out.parquet", "out.npy"])

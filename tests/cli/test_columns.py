@@ -81,7 +81,7 @@ def test_yes_without_columns_in_memory_is_refused(folder: Path, capsys: pytest.C
     assert "--scale-columns yes is for rows of numbers in memory; got sequences" in capsys.readouterr().err
     stream = ["fit", "table.npy", "--stream", "--set", "storage=nystroem(5)", "-o", "m.rkhs"]
     assert main([*stream, "--scale-columns", "yes"]) == 2
-    assert "--engine and --stream read a file block by block" in capsys.readouterr().err
+    assert "--engine dask and --stream read a file block by block" in capsys.readouterr().err
 
 
 def test_a_map_standardises_too(folder: Path, capsys: pytest.CaptureFixture) -> None:
@@ -151,3 +151,16 @@ def test_a_table_in_different_units_is_standardised_and_says_so(folder: Path, ca
     assert (np.abs(back - X) < 0.2 * X.std(0)).all()
     assert main(["transform", "m.rkhs", "table.csv", "-o", "again.csv"]) == 0
     np.testing.assert_allclose(read_table("again.csv").X, rkhs.load("m.rkhs").transform(X), rtol=1e-12, atol=1e-12)
+
+
+def test_threads_standardise_as_one_process_does(folder: Path) -> None:
+    for name, words in (("a", ["--jobs", "1"]), ("b", ["--engine", "threads"])):
+        assert main(["fit", "table.csv", "--estimator", "kpca", "-o", f"{name}.rkhs", *words]) == 0
+    one, other = rkhs.load("a.rkhs"), rkhs.load("b.rkhs")
+    assert one.columns == other.columns == "scaled"
+    np.testing.assert_allclose(one.codes_, other.codes_, atol=1e-12)
+
+
+def test_columns_to_use_and_to_leave_out_are_not_given_together(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["fit", "table.csv", "--columns", "0,1", "--drop-columns", "1", "-o", "m.rkhs"]) == 2
+    assert "--columns leaves all others out; got --drop-columns too" in capsys.readouterr().err

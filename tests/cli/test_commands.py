@@ -392,15 +392,13 @@ def test_candidates_are_streamed_from_files(folder: Path, monkeypatch: pytest.Mo
 
 def test_engines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     landmarks = ("--estimator", "kpca", "--set", "storage=nystroem(8)", "--quiet")
-    assert run("fit", "rows.npy", "-o", "a.rkhs", *landmarks, "--engine", "serial") == 0
+    assert run("fit", "rows.npy", "-o", "a.rkhs", *landmarks) == 0
     assert run("fit", "rows.npy", "-o", "b.rkhs", *landmarks, "--engine", "threads", "--jobs", "2") == 0
     a, b = rkhs.load("a.rkhs"), rkhs.load("b.rkhs")
     np.testing.assert_array_equal(a.codes_, b.codes_)
     capsys.readouterr()
     assert run("fit", "rows.npy", "-o", "a.rkhs", "--scheduler", "tcp://h:1") == 2
     assert "--scheduler is the address of a Dask cluster; it needs --engine dask" in capsys.readouterr().err
-    assert run("fit", "rows.npy", "-o", "a.rkhs", "--engine", "serial", "--jobs", "2") == 2
-    assert "--jobs is a number of threads or workers; it needs --engine threads or dask" in capsys.readouterr().err
     assert run("fit", "rows.npy", "-o", "c.rkhs", *landmarks[:2], "--quiet", "--jobs", "2") == 0
     assert rkhs.load("c.rkhs").engine is None  # a file names no engine
 

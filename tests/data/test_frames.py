@@ -14,6 +14,7 @@ import pytest
 from rkhs._core.errors import InputError
 from rkhs.cli.main import main
 from rkhs.data import write_codes
+from rkhs.data.cells import column_cells
 from rkhs.data.frames import read_frame
 from tests.tables import read_blocks, read_table
 
@@ -55,6 +56,17 @@ BAD: dict[str, tuple[str | bytes, str, list[str]]] = {  # the file, its name, an
     "decimal commas": (many([f"{i},5" for i in range(30)]), "t.csv", ["column 'b'", "'0,5'", "--read decimal=,"]),
     "a word for gaps": ("a,b\n1,2\n2,n.d.\n3,4\n", "t.csv", ["column 'b'", "'n.d.'", "--read na_values=n.d."]),
     "a short row": ("a,b,c\n1,2,3\n4,5\n6,7,8\n", "t.csv", ["line 3", "3 cells", "got 2", "correct the row"]),
+    "a header that is one name short": (
+        "a,b\n1,2,3\n4,5,6\n7,8,9\n",
+        "t.csv",
+        ["2 cells", "got 3 in line 2", "--read index_col=0"],
+    ),
+    "a comma behind each row": ("a,b\n1,2,\n3,4,\n5,6,\n", "t.csv", ["2 cells", "got 3 in line 2"]),
+    "decimal commas in the first column": (
+        "x;y\n" + "".join(f"1,{i};0.{i}\n" for i in range(30)),
+        "t.csv",
+        ["column 'x'", "'1,0'", "--read decimal=,"],
+    ),
     "a long row": ("a,b\n1,2\n3,4,5\n6,7\n", "t.csv", ["line 3", "saw 3", "--read OPTION=VALUE"]),
     "another encoding": ("name,x\nZürich,1\nBern,2\n".encode("cp1252"), "t.csv", ["--read encoding=cp1252"]),
     "an empty file": ("", "t.csv", ["got an empty file", "check"]),
@@ -227,3 +239,35 @@ def test_a_line_of_pandas_reads_the_mess(name: str, tmp_path: Path) -> None:
         np.testing.assert_equal(
             read_frame(tmp_path / "t.csv", read).reset_index().iloc[0, -len(first) :].tolist(), first
         )
+
+
+def test_a_header_that_is_one_name_short_names_rows_on_demand(tmp_path: Path) -> None:
+    path = write(tmp_path, "a,b\nx,1,2\ny,3,4\n")
+    with pytest.raises(InputError, match="index_col=0"):
+        list(read_blocks(path, 1))
+    data = read_table(path, index_col=0)
+    assert data.row_names == ("x", "y")
+    np.testing.assert_array_equal(data.X, [[1, 2], [3, 4]])
+
+
+def test_texts_that_all_are_numbers_are_read_as_numbers(tmp_path: Path) -> None:
+    pd.DataFrame({"a": ["1", "2.5", None], "b": [3, 4, 5]}).to_parquet(tmp_path / "t.parquet")
+    np.testing.assert_array_equal(read_table(tmp_path / "t.parquet").X[:2].astype(float), [[1, 3], [2.5, 4]])
+    np.testing.assert_array_equal(
+        read_table(write(tmp_path, PLAIN), dtype="str").X, read_table(write(tmp_path, PLAIN)).X
+    )
+
+
+def test_long_texts_are_read(tmp_path: Path) -> None:
+    long = "A" * 200_000
+    assert read_table(write(tmp_path, f"a,b\n1,{long}\n2,c\n")).X[0, 1] == long
+
+
+def test_numbers_in_a_column_of_dates_are_refused() -> None:
+    with pytest.raises(InputError, match="t: expected dates, as 2024-01-31; got '2024', '2025'"):
+        column_cells(pd.Series([2024, 2025]), "t", "date")
+
+
+def test_codes_of_digits_and_letters_name_rows(tmp_path: Path) -> None:
+    rows = "".join(f"{i}_at,{i}\n" for i in range(1000, 1030))
+    assert read_table(write(tmp_path, f"probe,x\n{rows}")).row_title == "probe"

@@ -79,3 +79,13 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             read_items(path, kind="graphs")
+
+
+def test_comments_and_encodings_of_text_files(tmp_path: Path) -> None:
+    edges = tmp_path / "g.edgelist"
+    edges.write_bytes("% made by Zürich\na b\nb c # near\n".encode("cp1252"))
+    ((pairs, nodes),) = read_items(edges, encoding="cp1252").X
+    assert (np.asarray(pairs).tolist(), nodes) == ([[0, 1], [1, 2]], 3)
+    fasta = tmp_path / "s.fasta"
+    fasta.write_bytes(">Zürich\nACGT\n".encode("cp1252"))
+    assert read_items(fasta, encoding="cp1252").row_names == ("Zürich",)

@@ -85,8 +85,6 @@ def engine_settings(args: argparse.Namespace) -> dict[str, Any]:
         raise InputError("--scheduler is the address of a Dask cluster; it needs --engine dask")
     if args.scheduler is None and args.jobs is None:
         return {} if args.engine is None else {"engine": args.engine}
-    if args.engine == "serial":
-        raise InputError("--jobs is a number of threads or workers; it needs --engine threads or dask, or no --engine")
     jobs = None if args.jobs is None else engines.count_threads(args.jobs)
     return {"engine": engines.Dask(args.scheduler, n_workers=jobs) if args.engine == "dask" else engines.Threads(jobs)}
 

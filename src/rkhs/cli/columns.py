@@ -61,10 +61,14 @@ def column_change(args: argparse.Namespace, known: Dataset, kernel: Any) -> Call
 
 def _scaled(args: argparse.Namespace, data: Dataset, kernel: Any, asked: str) -> bool:
     """Whether columns of numbers are standardised: on demand, or in a table whose columns have several units."""
-    in_memory = _in_memory(data) and getattr(args, "engine", None) is None
+    in_memory = _in_memory(data) and getattr(args, "engine", None) != "dask"
     if asked == "yes":
         if not in_memory:
-            block = "--engine and --stream read a file block by block" if data.kind == "vectors" else f"got {data.kind}"
+            block = (
+                "--engine dask and --stream read a file block by block"
+                if data.kind == "vectors"
+                else f"got {data.kind}"
+            )
             raise InputError(f"--scale-columns yes is for rows of numbers in memory; {block}; leave it out")
         return True
     return asked == "auto" and in_memory and is_table(data.source) and _sees_units(kernel) and wants_scaling(data.X)

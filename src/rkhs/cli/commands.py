@@ -36,15 +36,15 @@ class Command:
 
 _EXAMPLES_OF_FIT = """\
 input: tables (.csv, .tsv, .xlsx, .parquet, .feather; .npy, .npz), molecules (.smi, .sdf; --smiles COLUMN), sequences
-(.fasta, .txt), graphs (a folder in the TU format or .graphml, .gml and .edgelist files), series (.ts, --kind series),
-curves (--kind curves), spectra (.mgf, .msp, .ms).
+(.fasta, .txt), graphs (a folder in the TU format or .graphml, .gml and .edgelist files), series (--kind series),
+curves (--kind curves), spectra (.mgf, .msp).
 
 kernels: a name, name(parameter=value), and sums, products and multiples of such: 'gaussian(gamma=median) + 0.1*linear'.
 Quote them for the shell. Names, with the defaults by kind marked *:
   vectors    gaussian, laplacian, matern, linear, cosine, polynomial, arccosine, ntk; fromsklearn(chi2)
   molecules  tanimoto *, minmax (* for counts); molecules (on SMILES; * with --predict)
   graphs     weisfeilerlehman (wl), shortestpath (sp); 'wl(2) + sp' *
-  sequences  spectrum *, mismatch; texts: spectrum(1, tokens=words) *
+  sequences  spectrum *, mismatch, positions (* for one length of up to 50 letters); texts: spectrum(1, tokens=words) *
   series     shiftinvariant (sink) *, globalalignment (gak) *, dynamictimewarping (dtw)
   spectra    massspectrum *
   curves     functionalgaussian, functionallaplacian; * those of vectors
@@ -64,8 +64,9 @@ INPUT  a file or folder; see below
     --set 'storage=nystroem(1000)'
 --plan  fit nothing; print what the fit would do: storage, memory, problem, settings (not with --predict){QUIET}{JSON}
 prediction of numbers or of a class:
---predict COLUMN,...  columns of numbers, or one of texts, which are classes, to predict from the others, or from the
-    items with them; the settings are chosen by cross-validation. Cells of classes may be empty{TARGETS}
+--predict COLUMN,...  columns of numbers, or one of texts or truth values, which are classes, to predict from the
+    others, or from the items with them; the settings are chosen by cross-validation. Cells of classes may be
+    empty{TARGETS}
 --loss {{squared,huber,epsilon_insensitive,squared_epsilon_insensitive}}  default squared; huber and
     epsilon_insensitive are robust to outliers{ROBUST}{ENGINE}{INPUT}"""
 _EXAMPLES_OF_MAP = """\

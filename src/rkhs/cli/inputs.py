@@ -105,15 +105,17 @@ class Source:
 
 
 def cells_of(column: Any, where: str) -> np.ndarray:
-    """Numbers of a column with NaN for gaps, or texts with None; infinite numbers are refused."""
-    cells = column_cells(column, where)
+    """Numbers of a column with NaN for gaps, or texts, truth values and categories as texts with None."""
+    from pandas.api.types import infer_dtype
+
+    cells = column_cells(column, where, "text" if infer_dtype(column) in ("boolean", "categorical") else None)
     refuse_infinite(cells, where)
     return cells
 
 
 def open_source(args: argparse.Namespace, path: str, *, columns: bool = False, **known: Any) -> Source:
     """A file as the flags say; of an array too ``columns`` may be taken. ``known``: options that a model remembers."""
-    _refuse_models(args, path)
+    _refuse_flags(args, path)
     file, read = existing_path(path), known.get("read", {}) | read_options(args)
     kind = "molecules" if args.smiles is not None else args.kind
     transposed = getattr(args, "transpose", False)
@@ -136,8 +138,10 @@ def _is_array_of_columns(args: argparse.Namespace, file: Path, kind: str | None,
     return asked or args.columns is not None or getattr(args, "drop_columns", None) is not None
 
 
-def _refuse_models(args: argparse.Namespace, path: str) -> None:
-    """Refuse a model in place of items, and a kernel in place of that of a Gram matrix."""
+def _refuse_flags(args: argparse.Namespace, path: str) -> None:
+    """Refuse a model in place of items, a kernel in place of that of a Gram matrix, and columns named twice."""
+    if args.columns is not None and getattr(args, "drop_columns", None) is not None and not args.transpose:
+        raise InputError("--columns leaves all others out; got --drop-columns too; leave one of them out")
     if path.lower().endswith(".rkhs"):
         raise InputError(
             f"{path}: expected a file of items, as rkhs fit reads them; got a model file, which rkhs info describes"
@@ -190,16 +194,17 @@ def _objects(args: argparse.Namespace, file: Path, kind: str | None, read: dict[
     """Items of a file that is no table."""
     if getattr(args, "gram", False):
         return read_gram_rows(file, read.get("key"))
-    found = kind if kind not in (None, "vectors") else kind_of(file)
-    fingerprint = fingerprint_options(args)
     return read_objects(
-        file, found, key=read.get("key"), encoding=read.get("encoding", "utf-8"), fingerprint=fingerprint
+        file,
+        kind if kind not in (None, "vectors") else kind_of(file),
+        key=read.get("key"),
+        encoding=read.get("encoding", "utf-8"),
+        fingerprint=fingerprint_options(args),
     )
 
 
 def read_source(args: argparse.Namespace, source: Source, **known: Any) -> Dataset:
     """The items of a file: of a frame what is left of its columns."""
-    file = Path(source.path)
     if source.items is not None:
         data = source.items
         if args.columns is not None or getattr(args, "drop_columns", None) is not None:
@@ -209,14 +214,15 @@ def read_source(args: argparse.Namespace, source: Source, **known: Any) -> Datas
         dropped = [] if args.transpose else named_columns(getattr(args, "drop_columns", None))
         data = items_of(
             source.chosen(named_columns(args.columns), dropped),
-            file,
+            Path(f"{source.path} (rows from {source.start + 1})" if source.start else source.path),
             kind,
             smiles_column=args.smiles,
             fingerprint=fingerprint_options(args),
             kinds=known.get("kinds"),
         )
     if source.start:
-        data = replace(data, start=source.start)
+        skipped = tuple(replace(bad, row=bad.row + source.start) for bad in data.skipped)
+        data = replace(data, source=source.path, start=source.start, skipped=skipped)
     gram = getattr(args, "gram", False)
     if gram:
         data = as_gram_matrix(data, gram)
@@ -240,8 +246,10 @@ def _of_distances(data: Dataset) -> Dataset:
     if data.X.diagonal().any() or not len(away) or data.X.min() < 0.0:
         return data
     scale = float(np.median(away))
-    what = f"zeros on the diagonal and positive numbers elsewhere are distances d, read as exp(-d / {scale:.4g})"
-    warn(f"{data.source}: {what}, with their median; new rows are then distances to these items too")
+    warn(
+        f"{data.source}: zeros on the diagonal and positive numbers elsewhere are distances d, read as exp(-d / "
+        f"{scale:.4g}), with their median; new rows are then distances to these items too"
+    )
     return replace(data, X=np.exp(data.X / -scale), distance_scale=scale)
 
 
@@ -260,19 +268,21 @@ def _warn_of_skipped(data: Dataset) -> None:
 def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     """Say what must be remembered of the training file, so that other files are read in the same way."""
     narrow = data.kind == "vectors" and extension_of(data.source) in TABLES and data.X.shape[1] <= _RANGES
-    notes: dict[str, Any] = {
-        "kind": data.kind,
-        "source": data.source,
-        "row_names": None if data.row_names is None else list(data.row_names),
-        "column_names": None if data.column_names is None else list(data.column_names),
-        "index_column": data.row_title,
-        "skipped_rows": [bad.row for bad in data.skipped],
-        "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if narrow else None,
-        "read": read_options(args),
-        "transpose": getattr(args, "transpose", False),
-        "columns": None if args.columns is None else [*map(str, named_columns(args.columns))],
+    return {
+        "input": kind_notes(data, args)
+        | {
+            "kind": data.kind,
+            "source": data.source,
+            "row_names": None if data.row_names is None else list(data.row_names),
+            "column_names": None if data.column_names is None else list(data.column_names),
+            "index_column": data.row_title,
+            "skipped_rows": [bad.row for bad in data.skipped],
+            "ranges": np.stack([data.X.min(0), data.X.max(0)], 1).tolist() if narrow else None,
+            "read": read_options(args),
+            "transpose": getattr(args, "transpose", False),
+            "columns": None if args.columns is None else [*map(str, named_columns(args.columns))],
+        }
     }
-    return {"input": notes | kind_notes(data, args)}
 
 
 def read_for_model(
@@ -314,11 +324,9 @@ def _of_model(
         source.frame = _columns_of_fit(args, source, notes, model)
         args = changed(args, columns=None, drop_columns=None)
     data = read_source(args, source, kinds=known.get("column_kinds"))
-    times = known.get("times")
-    if times is not None and data.times is not None:
-        same = len(times) == len(data.times) and np.allclose(times, data.times)
-        if not same:
-            raise InputError(f"{source.path}: the model reads curves at {len(times)} other times; resample the curves")
+    times, at = known.get("times"), data.times
+    if times is not None and at is not None and (len(times) != len(at) or not np.allclose(times, at)):
+        raise InputError(f"{source.path}: the model reads curves at {len(times)} other times; resample the curves")
     expected: Any = getattr(model, "n_features_in_", data.X.shape[-1])
     if data.kind not in OBJECTS and data.X.shape[-1] != expected:
         raise InputError(

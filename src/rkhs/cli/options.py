@@ -30,7 +30,7 @@ QUIET = "\n--quiet  no progress and no summary"
 SEED = "\n--seed N  seed of all random numbers; the same seed gives the same model"
 ENGINE = """
 computing:
---engine {serial,threads,dask}  what computes the blocks of rows
+--engine {threads,dask}  what computes the blocks of rows
 --scheduler ADDRESS  address of a Dask cluster, such as tcp://host:8786
 --jobs N  threads, or Dask workers to start on this machine"""
 MODEL = """

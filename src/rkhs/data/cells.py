@@ -39,9 +39,9 @@ def row_title(frame: Any) -> str | None:
 
 def column_cells(column: Any, where: str, kind: str | None = None) -> np.ndarray:
     """A column as numbers with NaN for gaps, or as texts or days with None for gaps."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+    import pandas
 
-    if kind in (None, "number") and (is_numeric_dtype(column) or is_bool_dtype(column)):
+    if kind in (None, "number") and column.dtype.kind in "biuf":
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     known = column.notna().to_numpy()
     if kind == "text":
@@ -51,7 +51,16 @@ def column_cells(column: Any, where: str, kind: str | None = None) -> np.ndarray
     cells = column[known].tolist()
     if all(isinstance(cell, bool) for cell in cells):  # or there are none
         return np.where(known, column.where(known, False).to_numpy(dtype=np.float64), np.nan)
-    return _spread(_texts_or_days([str(cell).strip() for cell in cells], where, kind), known)
+    texts = [str(cell).strip() for cell in cells]
+    numbers = np.asarray(pandas.to_numeric(pandas.Series(texts, dtype=object), errors="coerce"), dtype=np.float64)
+    if kind != "date" and not np.isnan(numbers).any():
+        return _spread(numbers.tolist(), known).astype(np.float64)
+    return _spread(_texts_or_days(texts, numbers, where, kind), known)
+
+
+def look_like_numbers(texts: list[str]) -> bool:
+    """Whether most texts are numbers, perhaps with marks, and without letters."""
+    return 2 * sum(text.upper() == text.lower() and bool(_LIKE_A_NUMBER.fullmatch(text)) for text in texts) > len(texts)
 
 
 def number_columns(frame: Any, source: str, what: str) -> list[np.ndarray]:
@@ -79,12 +88,12 @@ def _days_of(times: Any) -> list[Day]:
     return [Day(number) for number in times.to_numpy().astype("M8[us]").astype(np.int64) / _DAY]
 
 
-def _texts_or_days(texts: list[str], where: str, kind: str | None) -> Sequence[Any]:
+def _texts_or_days(texts: list[str], numbers: np.ndarray, where: str, kind: str | None) -> Sequence[Any]:
     """ISO dates as days, other texts as they are; numbers in disguise are refused."""
     days = day_numbers(texts)
     if days is not None:
         return [Day(day) for day in days]
-    _refuse_hidden_numbers(texts, where, kind)
+    _refuse_hidden_numbers(texts, ~np.isnan(numbers), where, kind)
     return texts
 
 
@@ -95,17 +104,15 @@ def _spread(cells: Sequence[Any], known: np.ndarray) -> np.ndarray:
     return found
 
 
-def _refuse_hidden_numbers(texts: list[str], where: str, kind: str | None) -> None:
+def _refuse_hidden_numbers(texts: list[str], numbers: np.ndarray, where: str, kind: str | None) -> None:
     """Refuse texts most of which are numbers, or begin like numbers with a unit or a currency."""
-    import pandas
-
-    numbers = pandas.to_numeric(pandas.Series(texts), errors="coerce").notna().to_numpy()
-    odd = list(dict.fromkeys(text for text, number in zip(texts, numbers, strict=True) if not number))
+    odd = list(dict.fromkeys(text for text, number in zip(texts, numbers, strict=True) if not number)) or texts
+    wanted = "dates, as 2024-01-31" if kind == "date" else "numbers"
     odd_ones = listed(list(map(quote, odd[:3])))
     if kind in ("number", "date") or 2 * numbers.sum() > len(texts):
         raise InputError(
-            f"{where}: expected numbers; got {odd_ones} among {len(texts)} cells; if they stand for gaps, pass --read "
-            f"na_values={odd[0]:.40}; else write numbers, or leave the column out with --drop-columns"
+            f"{where}: expected {wanted}; got {odd_ones} among {len(texts)} cells; if they stand for gaps, pass --read "
+            f"na_values={odd[0]:.40}; else write {wanted}, or leave the column out with --drop-columns"
         )
     begin = sum(_LIKE_A_NUMBER.fullmatch(text) is not None for text in texts)
     if len(set(texts)) > _MOST_ORDINALS and 2 * begin > len(texts):

@@ -10,9 +10,9 @@ from rkhs._core.errors import InputError, quote, warn
 from rkhs.data.dataset import Dataset, Kind, read_text, refuse_empty
 
 
-def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
+def read_fasta(file: Path, kind: Kind | None = None, encoding: str = "utf-8") -> Dataset:
     """Sequences in capital letters, without the gaps of an alignment; named by first words or headers that differ."""
-    names, texts = _records(file)
+    names, texts = _records(file, encoding)
     letters = [text.upper().replace("-", "").replace(".", "") for text in texts]
     changed = sum(one != text for one, text in zip(letters, texts, strict=True))
     if changed:
@@ -28,11 +28,11 @@ def read_fasta(file: Path, kind: Kind | None = None) -> Dataset:
     return Dataset(np.array(letters, object), kind or "sequences", row_names, None, str(file))
 
 
-def _records(file: Path) -> tuple[list[str], list[str]]:
+def _records(file: Path, encoding: str) -> tuple[list[str], list[str]]:
     """Headers and letters."""
     names: list[str] = []
     parts: list[list[str]] = []
-    for number, line in enumerate(read_text(file).splitlines(), 1):
+    for number, line in enumerate(read_text(file, encoding).splitlines(), 1):
         text = line.strip()
         if text.startswith(">"):
             names.append(text[1:].strip())

@@ -1,7 +1,7 @@
 """Tables as pandas reads them: a file becomes a frame, and a frame items.
 
 A column is what pandas says. Two checks refuse what pandas reads in silence and nobody wants: a column that is mostly
-numbers, or whose texts begin like numbers, and a row that is shorter than the header.
+numbers, or whose texts begin like numbers, and a row that is shorter or longer than the header.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from io import TextIOWrapper
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from rkhs._core.dates import Day, day_numbers
+from rkhs._core.dates import Day, are_dates
 from rkhs._core.errors import InputError, RkhsError, nearest, optional, quote
-from rkhs.data.cells import column_cells, names_of, refuse_infinite, row_names, row_title
+from rkhs.data.cells import column_cells, look_like_numbers, names_of, refuse_infinite, row_names, row_title
 from rkhs.data.dataset import (
     NOTHING_KNOWN,
     Dataset,
@@ -39,6 +40,7 @@ from rkhs.data.text import number_in
 _READERS = {".parquet": "read_parquet", ".feather": "read_feather", ".xlsx": "read_excel"}
 _OURS = {"filepath_or_buffer", "io", "path", "chunksize", "iterator", "dtype_backend"}
 _BLOCK = 2**20  # bytes read at a time
+_OTHER_LINES = ("names", "usecols", "skiprows", "header", "comment", "engine", "quotechar", "quoting", "skipfooter")
 _HEAD = 2**16  # bytes that show the character between cells
 
 Frame = Any
@@ -50,9 +52,9 @@ def read_frame(path: Path, read: Mapping[str, Any], *, named: bool = False) -> F
 
     ``named``: the first row holds names even if all are numbers, as times of curves.
     """
-    frame = _checked(_read(path, dict(read), named), path)
-    _refuse_short_rows(path, frame, read)
-    return frame
+    frame = _read(path, dict(read), named)
+    _refuse_uneven_rows(path, frame, read)
+    return _checked(frame, path)
 
 
 def frame_blocks(path: Path, read: Mapping[str, Any], rows: int) -> Iterator[Frame]:
@@ -70,11 +72,10 @@ def _text_blocks(path: Path, read: dict[str, Any], rows: int) -> Iterator[Frame]
     looked = False
     with _errors_of_pandas(path, read), _read(path, read, chunksize=rows) as blocks:
         for block in blocks:
-            frame = _checked(block, path)
-            if not looked and frame.iloc[:, -1].isna().any():
-                _refuse_short_rows(path, frame, read)
-                looked = True
-            yield frame
+            if not looked:
+                _refuse_uneven_rows(path, block, read)
+                looked = block.iloc[:, -1:].isna().to_numpy().any()
+            yield _checked(block, path)
 
 
 def _parquet_blocks(path: Path, rows: int) -> Iterator[Frame]:
@@ -245,23 +246,26 @@ def _index_of_first(frame: Frame) -> Frame:
     return frame.set_axis(frame.index.map(str), axis=0) if frame.index.dtype.kind in "iu" else frame
 
 
-def _refuse_short_rows(path: Path, frame: Frame, read: Mapping[str, Any]) -> None:
-    """Refuse a row with fewer cells than the header, which pandas fills with gaps in silence."""
-    special = {"names", "usecols", "skiprows", "header", "comment", "engine", "quotechar", "skipfooter"} & set(read)
-    if extension_of(path) in (*_READERS, *SDF, *SPECTRA) or special or not frame.iloc[:, -1].isna().any():
+def _refuse_uneven_rows(path: Path, frame: Frame, read: Mapping[str, Any]) -> None:
+    """Refuse a row that is longer than the header, of which pandas makes a name in silence, or shorter: gaps."""
+    encoding, is_text = read.get("encoding", "utf-8"), extension_of(path) not in (*_READERS, *SDF, *SPECTRA)
+    sep = read.get("sep") or read.get("delimiter") or (_delimiter(path, encoding) if is_text else "")
+    if not is_text or len(sep) != 1 or not read.keys().isdisjoint(_OTHER_LINES):
         return
-    encoding = read.get("encoding", "utf-8")
-    sep = read.get("sep") or read.get("delimiter") or _delimiter(path, encoding)
-    if len(sep) != 1:
-        return
+    csv.field_size_limit(_BLOCK * 2**10)  # Python's own limit is shorter than long texts
     with open_bytes(path) as handle, _lines(handle, encoding) as text:
-        rows = csv.reader(text, delimiter=sep)
-        width = len(next(rows))
-        short = next((row for row in rows if 0 < len(row) < width), None)
-        if short is not None:
+        rows = csv.reader((line.lstrip("\ufeff") for line in text), delimiter=sep)
+        filled = filter(None, rows)
+        width = len(next(filled))
+        looked = filled if frame.iloc[:, -1:].isna().to_numpy().any() else islice(filled, 1)
+        uneven = next(
+            (row for row in looked if len(row) < width or (len(row) > width and "index_col" not in read)), None
+        )
+        if uneven is not None:
             raise InputError(
-                f"{path}: expected {width} cells in each row, as in the first; got {len(short)} in line "
-                f"{rows.line_num}; correct the row"
+                f"{path}: expected {width} cells in each row, as in the first; got {len(uneven)} in line "
+                f"{rows.line_num}; correct the row, or pass --read index_col=0 if the header lacks the column that "
+                "names the rows"
             )
 
 
@@ -284,7 +288,7 @@ def _first_names_rows(frame: Frame, read: Sequence[str | int]) -> bool:
         return False
     cells = frame.iloc[:, 0].tolist()
     texts = [cell for cell in cells if isinstance(cell, str)]
-    return len(texts) == len(cells) == len(set(texts)) > 1 and day_numbers(texts) is None
+    return len(texts) == len(cells) == len(set(texts)) > 1 and not (are_dates(texts) or look_like_numbers(texts))
 
 
 def selected(frame: Frame, columns: Sequence[str | int] | None, dropped: Sequence[str | int] | None) -> Frame:
@@ -330,7 +334,7 @@ def _cells_of(frame: Frame, source: str, kinds: Sequence[str] | None) -> tuple[n
     columns = []
     for j, label in enumerate(labels):
         cells = column_cells(frame.iloc[:, j], label, kinds[j] if kinds else None)
-        if _is_dated(cells):
+        if cells.dtype == object and any(isinstance(cell, Day) for cell in cells.tolist()):
             dates.append(str(frame.columns[j]))
         columns.append(cells)
     if kinds is None and all(cells.dtype != object and not np.isnan(cells).any() for cells in columns):
@@ -342,10 +346,6 @@ def _cells_of(frame: Frame, source: str, kinds: Sequence[str] | None) -> tuple[n
 def _is_numbers(frame: Frame) -> bool:
     """Whether every cell is a number or a truth value of NumPy."""
     return all(kind.kind in "biuf" for kind in set(frame.dtypes)) and not frame.isna().to_numpy().any()
-
-
-def _is_dated(cells: np.ndarray) -> bool:
-    return cells.dtype == object and any(isinstance(cell, Day) for cell in cells.tolist())
 
 
 def _with_none(cells: np.ndarray, where: str) -> np.ndarray:

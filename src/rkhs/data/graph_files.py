@@ -17,32 +17,32 @@ GRAPH_EXTENSIONS = (".graphml", ".gml", ".edgelist", ".edges")
 _ARRAYS = ("edges", "edge_ptr", "node_ptr")
 
 
-def read_graphs(file: Path) -> Dataset:
+def read_graphs(file: Path, encoding: str = "utf-8") -> Dataset:
     """Read a set of undirected graphs; see `read_items`."""
     if file.is_dir():
         single = sorted(each for each in file.iterdir() if each.suffix.lower() in GRAPH_EXTENSIONS)
         found = sorted(file.glob("*_A.txt"))
         if single and not found:
-            return _one_by_one(single, str(file))
+            return _one_by_one(single, str(file), encoding)
         if len(found) != 1:
             raise InputError(
                 f"{file}: expected one file NAME_A.txt of the TU format, or {', '.join(GRAPH_EXTENSIONS)} files; got "
                 f"{len(found)} and {len(single)}; name the file itself"
             )
-        return _read_text(found[0])
+        return _read_text(found[0], encoding)
     if file.suffix == ".npz":
         return _read_npz(file)
     if file.suffix.lower() in GRAPH_EXTENSIONS:
-        return _one_by_one([file], str(file))
+        return _one_by_one([file], str(file), encoding)
     if file.name.endswith("_A.txt"):
-        return _read_text(file)
+        return _read_text(file, encoding)
     raise InputError(
         f"`path` must be a folder, a file NAME_A.txt or a {', '.join(('.npz', *GRAPH_EXTENSIONS))} file; got "
         f"{file.name!r}; convert it with networkx"
     )
 
 
-def _one_by_one(files: list[Path], source: str) -> Dataset:
+def _one_by_one(files: list[Path], source: str, encoding: str) -> Dataset:
     """Graphs of files that hold one each, and what kernels do not use of them."""
     named: list[tuple[str, Any]] = []
     unused: set[str] = set()
@@ -53,16 +53,16 @@ def _one_by_one(files: list[Path], source: str) -> Dataset:
             unused |= {f"{key!r} of edges" for edge in graph.edges.values() for key in edge}
             named.append((file.stem, graph))
         else:
-            named.append((file.stem, _edge_list(file, unused)))
+            named.append((file.stem, _edge_list(file, unused, encoding)))
     if unused:
         warn(f"{source}: attributes that graph kernels do not use: {', '.join(sorted(unused))}")
     names, graphs = zip(*named, strict=True)
     return Dataset(np.fromiter(graphs, object), "graphs", names, None, source)
 
 
-def _numbers(file: Path, columns: int) -> np.ndarray:
+def _numbers(file: Path, columns: int, encoding: str) -> np.ndarray:
     try:
-        lines = [line for line in read_text(file).split("\n") if line.split("#", 1)[0].strip()]
+        lines = [line for line in read_text(file, encoding).split("\n") if line.split("#", 1)[0].strip()]
         if not lines:  # graphs without any edge; NumPy would warn
             return np.zeros((0, columns), dtype=np.int64)
         array = np.loadtxt(lines, delimiter=",", dtype=np.int64, ndmin=2)
@@ -73,17 +73,17 @@ def _numbers(file: Path, columns: int) -> np.ndarray:
     return array.reshape(-1, columns)
 
 
-def _read_text(file: Path) -> Dataset:
+def _read_text(file: Path, encoding: str) -> Dataset:
     start = file.name.removesuffix("A.txt")
     found = {
-        name: _numbers(attribute_file, 1)[:, 0]
+        name: _numbers(attribute_file, 1, encoding)[:, 0]
         for name in ("graph_indicator", "node_labels", "graph_labels")
         if (attribute_file := file.with_name(f"{start}{name}.txt")).exists()
     }
     indicator = f"{start}graph_indicator.txt"
     if "graph_indicator" not in found:
         raise InputError(f"{file}: expected {indicator} next to it; the TU format needs both")
-    owners, edges = found["graph_indicator"] - 1, _numbers(file, 2) - 1
+    owners, edges = found["graph_indicator"] - 1, _numbers(file, 2, encoding) - 1
     labels, y = found.get("node_labels"), found.get("graph_labels")
     n = int(owners.max(initial=-1)) + 1 if y is None else len(y)
     if not _are_numbered(owners, n, alone=y is None):
@@ -153,12 +153,15 @@ def _distinct(edges: np.ndarray) -> np.ndarray | list[list[int]]:
     return edges.tolist() if len(edges) == 2 else edges
 
 
-def _edge_list(file: Path, unused: set[str]) -> tuple[Any, int]:
-    """Two names of nodes a line, with white space or a comma between; what stands behind is not used."""
+def _edge_list(file: Path, unused: set[str], encoding: str) -> tuple[Any, int]:
+    """Two names of nodes a line, with white space or a comma between; what stands behind is not used.
+
+    Lines that begin with % are comments, and what stands behind #.
+    """
     numbers: dict[str, int] = {}
     edges: list[tuple[int, int]] = []
-    for i, line in enumerate(read_text(file).splitlines(), 1):
-        cells = line.split("#", 1)[0].replace(",", " ").split()
+    for i, line in enumerate(read_text(file, encoding).splitlines(), 1):
+        cells = [] if line.startswith("%") else line.split("#", 1)[0].replace(",", " ").split()
         if len(cells) == 1:
             raise InputError(f"{file}: line {i}: expected an edge, the names of two nodes; got {cells[0][:40]!r}")
         if cells:

@@ -171,7 +171,7 @@ def read_objects(
             f"{next(iter(fingerprint))!r} is for molecules; got a file of {kind or 'numbers'}; leave it out"
         )
     readers: dict[str | None, Callable[[], Dataset]] = {
-        "graphs": lambda: read_graphs(file),
+        "graphs": lambda: read_graphs(file, encoding),
         "series": lambda: read_series(file, key),
         "spectra": lambda: read_spectra(file, encoding),
         "curves": lambda: read_curve_arrays(file, key),
@@ -223,8 +223,7 @@ def _texts_of(frame: Frame, file: Path, kind: Any) -> Dataset:
             f"{file}: {kind} stand in one column; got {listed(list(map(quote, map(str, frame.columns))))}; name it "
             "with columns="
         )
-    cells = column_cells(frame.iloc[:, 0], str(file), "text")
-    texts = ["" if cell is None else cell for cell in cells]
+    texts = ["" if cell is None else cell for cell in column_cells(frame.iloc[:, 0], str(file), "text")]
     data = Dataset(np.array(texts, object), kind, row_names(frame), None, str(file), row_title=row_title(frame))
     known = np.array([*map(bool, texts)])
     return data if known.all() else keep_rows(data, known, NOTHING_KNOWN)
@@ -233,7 +232,7 @@ def _texts_of(frame: Frame, file: Path, kind: Any) -> Dataset:
 def _strings(file: Path, kind: Kind, encoding: str) -> Dataset:
     """Sequences of a FASTA file, or a text per line; sequences are texts where a line has several words."""
     if extension_of(file) in FASTA:
-        return read_fasta(file, kind)
+        return read_fasta(file, kind, encoding)
     if extension_of(file) != ".txt":
         raise InputError(f"{file}: expected a .txt file, {', '.join(FASTA)} or a table; got another; rename it")
     texts = [line.strip() for line in read_text(file, encoding).splitlines() if line.strip()]

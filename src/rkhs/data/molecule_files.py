@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -67,16 +67,15 @@ def numbers_where_all(frame: Any) -> Any:
     return frame
 
 
-def molecules(frame: Any, column: Any, source: str, recipe: dict[str, Any], start: int = 0) -> Dataset:
+def molecules(frame: Any, column: Any, source: str, recipe: dict[str, Any]) -> Dataset:
     """Fingerprints of a column of SMILES; what cannot be read is left out with ``on_error="skip"``."""
     from rkhs.data.cells import column_cells, row_names, row_title
 
-    cells = column_cells(frame[column], source, "text")
-    smiles = ["" if cell is None else cell for cell in cells]
+    smiles = ["" if cell is None else cell for cell in column_cells(frame[column], source, "text")]
     counts = recipe.get("fingerprint") == "counts"
     options = {"fingerprint": "morgan", "radius": RADIUS, "n_bits": N_BITS, "on_error": "raise"} | recipe
     options |= {"fingerprint": "morgan" if counts else options["fingerprint"], "counts": counts}
-    prints = _fingerprints(smiles, f"{source} (rows from {start + 1})" if start else source, options)
+    prints = _fingerprints(smiles, source, options)
     names, kept = row_names(frame), prints.kept.tolist()
     return Dataset(
         prints.bits,
@@ -85,9 +84,8 @@ def molecules(frame: Any, column: Any, source: str, recipe: dict[str, Any], star
         None,
         source,
         smiles=tuple(smiles[i] for i in kept),
-        skipped=tuple(replace(bad, row=bad.row + start) for bad in prints.skipped),
+        skipped=prints.skipped,
         row_title=row_title(frame),
-        start=start,
     )
 
 
