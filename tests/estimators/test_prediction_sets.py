@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +193,8 @@ def test_candidates_choose_reg_among_all_rows() -> None:
 
 @pytest.mark.filterwarnings("ignore::rkhs.errors.EdgeWarning")
 @pytest.mark.parametrize(
-    "cls", [OperatorKernelRegressor, pytest.param(OperatorKernelRegressorCV, marks=pytest.mark.slow)]
+    "cls",
+    [OperatorKernelRegressor, pytest.param(partial(OperatorKernelRegressorCV, "gaussian"), marks=pytest.mark.slow)],
 )
 def test_intervals_of_few_rows_hold_what_they_promise_also_from_a_file(cls: Any, tmp_path: Path) -> None:
     held = []

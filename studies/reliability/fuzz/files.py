@@ -101,13 +101,6 @@ def _txt(case: Case, folder: Path) -> Path:
     return path
 
 
-def _ts(case: Case, folder: Path) -> Path:
-    path = folder / "items.ts"
-    rows = "".join(f"{','.join(map(str, row))}:{i % 2}\n" for i, row in enumerate(values.tame(case, 6, 5).tolist()))
-    path.write_text("@problemName x\n@timeStamps false\n@classLabel true 0 1\n@data\n" + rows)
-    return path
-
-
 def _ucr(case: Case, folder: Path) -> Path:
     path = folder / "series.tsv"
     rows = values.tame(case, 6, 5).tolist()
@@ -154,7 +147,6 @@ FORMATS: dict[str, tuple[Callable[[Case, Path], Path], Callable[[Path], Any], li
     "smiles": (_smiles_csv, lambda path: data.read_items(path, smiles_column="smiles"), ["--smiles", "smiles"]),
     "fasta": (_fasta, data.read_items, []),
     "txt": (_txt, data.read_items, []),
-    "ts": (_ts, data.read_items, []),
     "ucr": (_ucr, _series, ["--kind", "series"]),
     "graphs": (_graphs, data.read_items, []),
     "mixed": (_mixed, read_table, []),
