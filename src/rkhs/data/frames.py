@@ -256,7 +256,7 @@ def _refuse_uneven_rows(path: Path, frame: Frame, read: Mapping[str, Any]) -> No
     with open_bytes(path) as handle, _lines(handle, encoding) as text:
         rows = csv.reader((line.lstrip("\ufeff") for line in text), delimiter=sep)
         filled = filter(None, rows)
-        width = len(next(filled))
+        width = len(next(filled, []))
         looked = filled if frame.iloc[:, -1:].isna().to_numpy().any() else islice(filled, 1)
         uneven = next(
             (row for row in looked if len(row) < width or (len(row) > width and "index_col" not in read)), None
