@@ -118,9 +118,8 @@ def _read_codes(path: str) -> Dataset:
     if formats.extension_of(file) not in formats.TABLES:
         return read_objects(file, None, fingerprint={})
     frame = read_frame(file, {})
-    codes = [name for name in frame.columns if re.fullmatch(r"code\d+", str(name))]
-    others = [name for name in frame.columns if name not in codes]
-    if codes and len(others) == 1:
+    others = [name for name in frame.columns if not re.fullmatch(r"code\d+", str(name))]
+    if len(others) == 1 < frame.shape[1]:
         frame = frame.set_index(others[0])
     return to_dataset(frame, path)
 

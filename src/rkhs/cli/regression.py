@@ -18,7 +18,7 @@ from rkhs.cli.columns import ON_BOTH_SIDES, column_sentences, repeats_items
 from rkhs.cli.inputs import user_errors
 from rkhs.cli.options import changed
 from rkhs.cli.outputs import check_predictor, refuse_with_predict, write_model
-from rkhs.cli.robust import check_robust, errors_of_all_rows, has_ends, wrong_rows
+from rkhs.cli.robust import check_robust, errors_of_all_rows, wrong_rows
 from rkhs.cli.rows import LEFT_OUT, keep_rows, named_rows, row_labels, strongest
 from rkhs.cli.summaries import few, gap_sentence, little_sentence, print_result
 from rkhs.cli.targets import MOST_NAMED, Rows, known_rows, read_with_targets
@@ -167,12 +167,12 @@ def _facts(
     }
 
 
-def _importances(model: estimators.OperatorKernelRegressorCV, data: Dataset) -> dict[str, float]:
-    """Share of each column in the mean squared derivatives, largest first; none where columns were read as others."""
+def _importances(model: estimators.OperatorKernelRegressorCV, data: Dataset) -> list[str]:
+    """Columns with their shares of the mean squared derivatives, largest first; none where they were read as others."""
     shares = getattr(model, "importances_", np.empty(0))
     if data.kind != "vectors" or data.column_names is None or len(shares) != len(data.column_names):
-        return {}
-    return {data.column_names[j]: float(shares[j]) for j in np.argsort(-shares, kind="stable")}
+        return []
+    return [f"{data.column_names[j]} {shares[j]:.2f}" for j in np.argsort(-shares, kind="stable")]
 
 
 def _remarks(
@@ -183,7 +183,7 @@ def _remarks(
     error, of_mean = errors["held-out error"], errors["error of the mean"]
     if 0.0 < of_mean**2 * (1.0 - _LITTLE) < error**2:
         found.append(little_sentence("the mean"))
-    if not has_ends(model):
+    if not model.model_.has_sets:
         found.append("rkhs predict writes no intervals with this model: they need the squared loss, and no --gram")
     return found
 
@@ -203,8 +203,7 @@ def _summary(facts: dict[str, Any], counted: str) -> Iterator[str]:
         yield f"kernel: {facts['kernel choice']}"
     yield f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {brief(facts['kernel'])}"
     if facts["importances"]:
-        largest = list(facts["importances"].items())[:MOST_NAMED]
-        yield f"columns that matter most: {', '.join(f'{name} {share:.2f}' for name, share in largest)}"
+        yield "columns that matter most: " + ", ".join(facts["importances"][:MOST_NAMED])
     kept = (
         f"held-out error: {readable(facts['held-out error'])} +- {readable(facts['standard error'], 2)} "
         f"({facts['measure']}, {_folds(facts)})"

@@ -96,15 +96,14 @@ def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
 
 def next_commands(file: str, target: str | None) -> list[tuple[str, str]]:
     """What to do next with a file: what it does, and the command, to which flags of reading the file belong."""
-    name, new, end = shlex.quote(file), f"new{os.path.splitext(file)[1]}", ""
-    if target is not None:  # which new items lack
-        end = f" --drop-columns {shlex.quote(str(target))}"
+    name, new = shlex.quote(file), f"new{os.path.splitext(file)[1]}"
     commands = [
-        ("Which new items are unlike all of these", f"rkhs novelty {name} {new} -o novelty.csv{end}"),
-        ("The nearest of these items to each new one", f"rkhs nearest {name} {new} -o nearest.csv{end}"),
+        ("Which new items are unlike all of these", f"rkhs novelty {name} {new} -o novelty.csv"),
+        ("The nearest of these items to each new one", f"rkhs nearest {name} {new} -o nearest.csv"),
     ]
     if target is None:
         return commands
-    fit = f"rkhs fit {name} --predict {shlex.quote(str(target))} -o model.rkhs"
+    column = shlex.quote(str(target))  # which new items lack
+    fit = f"rkhs fit {name} --predict {column} -o model.rkhs"
     predict = (f"Predict {target} of new items", f"{fit}\nrkhs predict model.rkhs {new} -o predicted.csv")
-    return [predict, *commands]
+    return [predict, *((title, f"{command} --drop-columns {column}") for title, command in commands)]

@@ -148,8 +148,3 @@ def errors_of_all_rows(found: estimators.RobustFit[Any], Y: np.ndarray) -> dict[
         "rows": len(Y),
         "left out": int((~found.inliers).sum()),
     }
-
-
-def has_ends(model: estimators.OperatorKernelRegressorCV) -> bool:
-    """Whether ``rkhs predict`` writes intervals."""
-    return model.model_.has_sets
