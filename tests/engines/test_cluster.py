@@ -159,7 +159,7 @@ def test_the_command_line_fits_on_a_cluster(cluster: Cluster, tmp_path: Path) ->
         assert engine.width >= 1  # the scheduler is up
     dask = ["--engine", "dask", "--scheduler", cluster.address]
     assert main(["fit", table, "-o", model, *options, *dask]) == 0
-    assert main(["fit", table, "-o", str(tmp_path / "s.rkhs"), *options, "--engine", "serial"]) == 0
+    assert main(["fit", table, "-o", str(tmp_path / "s.rkhs"), *options]) == 0
     import rkhs
 
     one, two = rkhs.load(model), rkhs.load(tmp_path / "s.rkhs")
