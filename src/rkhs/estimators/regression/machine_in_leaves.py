@@ -152,9 +152,9 @@ def _blended(features: LeavesMap, residuals: Tensor, coefficients: Tensor, rows:
         place = torch.full((len(rows),), -1, dtype=torch.long, device=inside.device)
         place[at] = torch.arange(first, last, device=inside.device)
         left = residuals[place[inside].clamp_min(0)]
-        if bool((unseen := place[inside] < 0).any()):
-            other = inside[unseen]
+        for some in (place[inside] < 0).nonzero()[:, 0].split(_CUT_ROWS):
+            other = inside[some]
             K = features.kernel._gram(rows.X[other], rows.X[at])
-            left[unseen] = rows.Y[other] - K @ coefficients[first:last] - coefficients[len(residuals) + leaf]
+            left[some] = rows.Y[other] - K @ coefficients[first:last] - coefficients[len(residuals) + leaf]
         found.index_add_(0, inside, share[:, None] * left)
     return found
