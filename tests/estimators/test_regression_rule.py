@@ -206,3 +206,31 @@ def test_groups_are_left_out_of_leaves_together() -> None:
         for one in (None, groups)
     )
     assert (together.model_.left_out**2).mean() > 3.0 * (alone.model_.left_out**2).mean()
+
+
+def test_repeated_items_are_left_out_of_leaves_together_by_the_rule() -> None:
+    rng = np.random.default_rng(7)
+    items = np.repeat(rng.normal(size=(150, 2)), 4, axis=0)
+    y = np.repeat(rng.normal(size=150), 4) + 0.05 * rng.normal(size=600)
+    weights = np.ones(600)
+    weights[::40] = 0.0
+    by_items, weighted = (
+        OperatorKernelRegressorCV(cv="items", metric=None, storage=Leaves(250, 20)).fit(items, y, sample_weight=w)
+        for w in (None, weights)
+    )
+    labels = np.repeat(np.arange(150), 4)
+    for one, w in ((by_items, None), (weighted, weights)):
+        plain = OperatorKernelRegressor(one.kernel_, reg=one.reg_, storage=Leaves(250, 20))
+        together, alone = (
+            plain.fit(items, y, sample_weight=w, groups=groups).model_.left_out for groups in (labels, None)
+        )
+        np.testing.assert_allclose(one.model_.left_out, together)
+        assert np.abs(together - alone).max() > 1e-3
+
+
+def test_sets_of_leaves_with_weights_need_other_rows(in_leaves: Any) -> None:
+    with pytest.raises(InputError, match="this model has sample weights"):
+        in_leaves.predict_set(NEW)
+    with pytest.raises(InputError, match="this model has sample weights"):
+        in_leaves.predict(NEW, return_std=True)
+    assert in_leaves.predict_set(NEW[:100], held_out=(NEW[100:], TRUE[100:])).guarantee == "at least"

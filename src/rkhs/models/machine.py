@@ -96,7 +96,9 @@ class MachineModel(Stored):
     @property
     def has_sets(self) -> bool:
         """Whether sets need neither further rows nor the Gram matrix of the fit."""
-        return self.left_out is not None or (self.leaves_out and self.map.kept is not None)
+        if self.left_out is not None:
+            return self.reg is not None
+        return self.leaves_out and self.map.kept is not None
 
     def calibrated(self, gram: Tensor | None = None) -> Calibration:
         """Leave-one-out calibration of the machine; ``gram``: Gram matrix (n, n) of a precomputed kernel."""

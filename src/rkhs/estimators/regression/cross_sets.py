@@ -63,6 +63,7 @@ def p_values_of_folds(machine: KernelEstimator, folds: FoldMachines, X: Any) -> 
 
 def sets_of_leaves(machine: KernelEstimator, X: Any, coverage: float, shape: SetShape) -> PredictionSets:
     """Sets from the errors of left-out rows of the leaves that an item is in: as wide as the noise of its place."""
+    _refuse_weights(machine.model_)
     if shape == "ellipsoid":
         raise InputError("shape='ellipsoid' needs one system of all rows; with leaves use shape='box' or 'ball'")
     model, residuals = machine.model_, machine.model_.left_out
@@ -80,10 +81,20 @@ def sets_of_leaves(machine: KernelEstimator, X: Any, coverage: float, shape: Set
 def deviations_of_leaves(machine: KernelEstimator, X: Any) -> np.ndarray:
     """Root mean square error (m, q) of left-out rows of the leaves that an item is in."""
     model = machine.model_
+    _refuse_weights(model)
     squares = np.stack(
         [(model.left_out[model.map.in_leaf(leaf)] ** 2).mean(0) for leaf in range(len(model.map.starts) - 1)]
     )
     return np.sqrt(machine._in_tiles(X, lambda items: model.map.blend(items, squares), width=machine._width))
+
+
+def _refuse_weights(model: MachineModel) -> None:
+    """Refuse errors of leaves whose rows had weights: each row counts one here."""
+    if model.reg is None:
+        raise InputError(
+            "errors of left-out rows are not weighted, and this model has sample weights; pass rows that the fit did "
+            "not see: predict_set(X, held_out=(X_other, y_other))"
+        )
 
 
 def _reach(residuals: np.ndarray, coverage: float, *, ball: bool) -> np.ndarray:

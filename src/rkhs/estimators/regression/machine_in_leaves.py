@@ -125,6 +125,7 @@ def fit_in_leaves(
         output,
         certificates,
         options.loss,
+        reg=reg if weights is None else None,
         left_out=residuals.cpu().numpy(),
     )
     return model, Solution(coefficients, value, Reason.CLOSED_FORM, 1, 1), reg

@@ -78,7 +78,7 @@ class ChoosingRegressor(VectorRegressor):
         if leaves is None:
             self._fit_chosen(found, "dense", data)
         else:  # rows of a group are left out of their leaves together
-            self._fit_chosen(found, leaves, (*data, groups))
+            self._fit_chosen(found, leaves, (*data, _of_given_rows(numbers, training)))
         self._compared = []
         return True
 
@@ -137,6 +137,15 @@ class ChoosingRegressor(VectorRegressor):
             return None
         self.groups_ = numbers
         return numbers
+
+
+def _of_given_rows(numbers: np.ndarray | None, training: Training) -> np.ndarray | None:
+    """Numbers of groups of all rows that were given, from those of the rows of positive weight."""
+    if numbers is None or training.kept is None:
+        return numbers
+    every = np.zeros(training.given.n_given, dtype=numbers.dtype)
+    every[training.kept] = numbers
+    return every
 
 
 def _is(given: object, *values: str | None) -> bool:
