@@ -126,20 +126,24 @@ def test_weights_of_leaves_sum_to_one_and_products_are_those_of_raw_features(in_
     assert np.abs(step).max() < 1e-3  # continuous across cuts
 
 
+def refitted_residual(model: Any, rows: np.ndarray, y: np.ndarray, w: np.ndarray, i: int) -> float:
+    """The residual of row i by machines of the leaves that count there, each fitted without it."""
+    features, at = model.map_, torch.as_tensor(rows)
+    predicted = 0.0
+    for leaf, inside, share in features.tree(at).parts(at[[i]]):
+        assert inside.tolist() == [0]
+        own = [r for r in features.in_leaf(leaf) if r != i]
+        mean = np.average(y[own], weights=w[own])
+        C = np.linalg.solve(model.map_.kernel(rows[own]) + np.diag(model.reg_ / w[own]), y[own] - mean)
+        predicted += float(share[0]) * (float(model.map_.kernel(rows[[i]], rows[own])[0] @ C) + mean)
+    return float(y[i] - predicted)
+
+
 def test_left_out_rows_of_leaves_are_those_of_refits(in_leaves: Any) -> None:
     weights = np.random.default_rng(3).random(300) + 0.5
-    w, features, at = weights / weights.sum(), in_leaves.map_, torch.as_tensor(X)
-    shares = np.zeros((300, len(features.starts) - 1))
-    for leaf, rows, share in features.tree(at).parts(at):
-        shares[rows, leaf] = share
     for i in (0, 100, 250):
-        predicted = 0.0
-        for leaf in np.flatnonzero(shares[i]):
-            own = [r for r in features.in_leaf(leaf) if r != i]
-            mean = np.average(Y[own], weights=w[own])
-            C = np.linalg.solve(Gaussian(0.5)(X[own]) + np.diag(1e-3 / w[own]), Y[own] - mean)
-            predicted += shares[i, leaf] * (float(Gaussian(0.5)(X[[i]], X[own])[0] @ C) + mean)
-        assert in_leaves.model_.left_out[i, 0] == pytest.approx(Y[i] - predicted, abs=1e-8)
+        expected = refitted_residual(in_leaves, X, Y, weights / weights.sum(), i)
+        assert in_leaves.model_.left_out[i, 0] == pytest.approx(expected, abs=1e-8)
 
 
 def test_many_rows_are_fitted_in_leaves_and_their_sets_are_as_wide_as_the_noise(
@@ -191,7 +195,13 @@ def test_rows_that_tie_on_a_cut_are_left_out_of_the_leaves_that_have_seen_them()
     tied = rng.integers(0, 3, (400, 2)).astype(float)
     y = tied[:, 0] + 0.1 * rng.normal(size=400)
     model = OperatorKernelRegressor(Gaussian(1.0), reg=1e-2, storage=Leaves(120, 10)).fit(tied, y)
-    assert np.abs(model.model_.left_out).max() < 0.6
+    at = torch.as_tensor(tied)
+    parts = [(model.map_.in_leaf(leaf), inside.numpy()) for leaf, inside, _ in model.map_.tree(at).parts(at)]
+    unseen = np.unique(np.concatenate([np.setdiff1d(inside, own) for own, inside in parts]))
+    assert len(unseen) > 5
+    for i in unseen[:5]:
+        expected = refitted_residual(model, tied, y, np.full(400, 1.0 / 400), int(i))
+        assert model.model_.left_out[i, 0] == pytest.approx(expected, abs=1e-8)
     with pytest.raises(InputError, match="p_values compares a row with all others"):
         model.p_values(tied[:2])
 
